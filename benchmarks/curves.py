@@ -34,7 +34,8 @@ from benchmarks.measure import CHUNK_TEMPLATES, data_folder
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_conll2000, load_letters
 from maxmargin.datasets._files import cache_folder
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
+from maxmargin.samples import Samples
 from maxmargin.solvers import BCFW, FrankWolfe, Solver, Subgradient
 from maxmargin.solvers.base import solver_classes
 from maxmargin.tasks.tagging.token_features import TokenFeatures

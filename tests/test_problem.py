@@ -12,7 +12,8 @@ from maxmargin.exceptions import InfeasibleError
 from maxmargin.features import FeatureMap, LabelConjoined, PartFeatures
 from maxmargin.losses import Hamming
 from maxmargin.oracles.base import Oracle
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
+from maxmargin.samples import Samples
 from maxmargin.solvers import FrankWolfe
 from maxmargin.structures import Chain, Finite, Multiclass, Structure
 from maxmargin.validation.samples import check_rows, check_sample_weight

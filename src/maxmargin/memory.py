@@ -77,16 +77,6 @@ def sparse_zeros(size: int, n_samples: int) -> np.ndarray:
     return np.frombuffer(mapped)
 
 
-def sparse_copy(values: np.ndarray, n_samples: int) -> np.ndarray:
-    """A copy (size,), of that many samples, that takes memory only where there are non-zeros."""
-    found = sparse_zeros(len(values), n_samples)
-    for first in range(0, len(values), CHUNK):
-        own = values[first : first + CHUNK]
-        places = np.flatnonzero(own)
-        found[first + places] = own[places]
-    return found
-
-
 def append_in_place(array: np.ndarray, more: np.ndarray) -> None:
     """Make an array (size,) longer; the system moves its pages, so that there are never two of it.
 

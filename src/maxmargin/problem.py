@@ -1,524 +1,33 @@
-"""The training problem: samples in flat arrays, and its exact objectives."""
+"""The training problem: samples with true outputs, and its exact objectives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy import sparse
 
-from maxmargin._numba.compile import delay_signals
-from maxmargin._numba.packed_samples import (
-    PackedSamples,
-    Points,
-    Workspace,
-    add_points,
-    score_block,
-    write_costs,
-)
-from maxmargin._numba.passes.batch import add_absolute_features, add_features, apply_range
+from maxmargin._numba.packed_samples import Points, add_points
+from maxmargin._numba.passes.batch import add_absolute_features, add_features
 from maxmargin.domains.base import Domain, RealSpace, check_domain, check_limits
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
-from maxmargin.losses.packed_costs import pack_costs
 from maxmargin.losses.slack_rescaling import rescale_slacks
 from maxmargin.memory import sparse_zeros
-from maxmargin.oracles.checked import TOL, check_answers
+from maxmargin.oracles.checked import TOL
 from maxmargin.oracles.constraints import part_score
-from maxmargin.oracles.sample_calls import SampleCalls
+from maxmargin.samples import NO_POINTS, Samples
 from maxmargin.structures.base import Layout, Structure
 from maxmargin.structures.simplex import Finite
-from maxmargin.validation.options import check_options
-from maxmargin.validation.samples import as_dense
 
 #: what sums may be off by, relative to the sizes of their terms: a few units of the last place
 ROUNDING = 2.0**-49
-#: options of structures that say how outputs are found, not which there are
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
-NO_POINTS = Points(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
+#: options of structures that say how outputs are found, not which there are
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
-
-
-class Samples:
-    """Inputs of n samples, packed: layouts, features, and costs added to the scores.
-
-    The batch oracle works on these; `Problem` adds the true outputs.
-
-    Parameters
-    ----------
-    structure : Structure
-        Structure of the outputs.
-    layouts : sequence of Layout
-        Layout of each sample's output.
-    features : PackedFeatures
-        Features of all samples.
-    costs : ndarray of shape (n_all_parts,) or iterator of ndarray, default=None
-        Costs `c_i` added to the scores of all samples' parts, in one array or sample by sample;
-        None means 0.
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Weights `omega_i` of the samples; None means 1/n each.
-    n_jobs : int, default=None
-        Number of threads, -1 for one per core; results are identical bit for bit for any value.
-    """
-
-    #: what the first sample is called in errors, where these are some of many
-    first: int = 0
-    #: what `maximize` remembers of all samples, see `remember`; empty for nothing
-    memory: np.ndarray = np.empty(0)
-
-    def __init__(
-        self,
-        structure: Structure,
-        layouts: Sequence[Layout],
-        features: PackedFeatures,
-        costs: np.ndarray | Iterator[np.ndarray] | None = None,
-        sample_weight: np.ndarray | None = None,
-        n_jobs: int | None = None,
-    ):
-        check_options(structure)
-        self.structure = structure
-        self.layouts = list(layouts)
-        self.dim = features.dim
-        self.part_ptr = features.part_ptr
-        self.n_jobs = effective_n_jobs(n_jobs)
-        self._check_layouts()
-        as_ints = self.oracle.layout_as_ints
-        layout_ints = [np.asarray(as_ints(layout), dtype=np.int64) for layout in self.layouts]
-        weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
-        packed_costs, cost_start = self._with_forbidden(costs, features)
-        self.packed = PackedSamples(
-            layout_ptr=np.concatenate(
-                [[0], np.cumsum([len(c) for c in layout_ints], dtype=np.int64)]
-            ),
-            layouts=np.concatenate(layout_ints),
-            costs=packed_costs,
-            cost_start=cost_start,
-            weight=_vector("sample_weight", weight, self.n),
-            **{k: v for k, v in features._asdict().items() if k != "dim"},
-        )
-
-    @property
-    def structure(self) -> Structure:
-        """The structure of the outputs; another one brings its oracle."""
-        return self.oracle.structure
-
-    @structure.setter
-    def structure(self, structure: Structure) -> None:
-        self.oracle = check_answers(structure.oracle())
-
-    @property
-    def calls(self) -> SampleCalls:
-        """Calls of the oracle's Python methods, by the numbers of samples."""
-        return SampleCalls(self)
-
-    def truth_score(self, i: int, theta: np.ndarray) -> float:
-        """Return the score of a sample's true output.
-
-        Parameters
-        ----------
-        i : int
-            Number of the sample.
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-
-        Returns
-        -------
-        float
-            Score; -inf if the true output is not known.
-        """
-        return -np.inf
-
-    @property
-    def n(self) -> int:
-        return len(self.layouts)
-
-    def parts(self, i: int) -> slice:
-        """Return the position of a sample's parts in arrays of all samples' parts.
-
-        Parameters
-        ----------
-        i : int
-            Number of the sample.
-
-        Returns
-        -------
-        slice
-            Positions of the parts.
-        """
-        return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
-
-    def _with_forbidden(self, costs: Any, features: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Costs of all parts, -inf on those that are forbidden, see `pack_costs`."""
-        banned = {}
-        for i, layout in enumerate(self.layouts):
-            if layout not in banned:
-                try:
-                    banned[layout] = self.structure.forbidden(layout)
-                except InfeasibleError as error:
-                    raise InfeasibleError.of(self.first + i, f": {error}") from error
-        if costs is None and not any(len(b) for b in banned.values()):
-            return np.empty(0), np.empty(0, dtype=np.int64)
-        if costs is not None and not isinstance(costs, Iterator):
-            flat = self._all_parts(costs)
-            costs = (flat[self.parts(i)] for i in range(self.n))
-
-        def of_samples() -> Iterator[np.ndarray]:
-            given = (np.zeros(n) for n in np.diff(self.part_ptr)) if costs is None else costs
-            for i, (layout, own) in enumerate(zip(self.layouts, given, strict=True)):
-                own = _vector(
-                    f"costs of sample {i}", own, int(np.diff(self.part_ptr[i : i + 2])[0])
-                )
-                if len(banned[layout]):
-                    own = own.copy()
-                    own[banned[layout]] = -np.inf
-                yield own
-
-        return pack_costs(of_samples(), features.row_ptr, features.width)
-
-    def _check_layouts(self) -> None:
-        if len(self.part_ptr) != self.n + 1:
-            raise ValueError(f"features of {len(self.part_ptr) - 1} samples, layouts of {self.n}.")
-        for i, (layout, found) in enumerate(zip(self.layouts, np.diff(self.part_ptr), strict=True)):
-            if found != self.structure.n_parts(layout):
-                raise SampleError.of(
-                    i,
-                    f": its features describe {found} parts, its structure has "
-                    f"{self.structure.n_parts(layout)}.",
-                )
-
-    def _all_parts(self, values: np.ndarray) -> np.ndarray:
-        """Values of all samples' parts, fit for compiled code, which checks nothing."""
-        return _vector("all samples' parts", values, int(self.part_ptr[-1]))
-
-    def _weights(self, w: Any) -> np.ndarray:
-        """Weights fit for compiled code; not all of it would tell NaN from a low score."""
-        found = _vector("w", w, self.dim)
-        if not np.isfinite(found).all():
-            k = int(np.flatnonzero(~np.isfinite(found))[0])
-            raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
-        return found
-
-    def _costs_of(self, first: int, last: int) -> np.ndarray:
-        """Costs of the parts of some samples, side by side."""
-        out = np.empty(int(self.part_ptr[last] - self.part_ptr[first]))
-        write_costs(self.packed, first, last, out)
-        return out
-
-    def workspace(self, ability: str = "maximize") -> Any:
-        """Return work space for one thread.
-
-        Parameters
-        ----------
-        ability : str, default="maximize"
-            Ability that the thread calls.
-
-        Returns
-        -------
-        Workspace
-            Arrays that are large enough for every sample.
-        """
-        # other abilities have memories of another kind, which their solvers keep
-        own = ability == "maximize"
-
-        parts, local, floats, ints = self._sizes
-        return Workspace(
-            theta=np.zeros(parts),
-            vertex=np.zeros(parts),
-            work=np.zeros(floats),
-            iwork=np.zeros(ints, dtype=np.int64),
-            local=np.zeros(local),
-            change=np.zeros(local),
-            scratch=np.zeros(parts),
-            memory=self.memory if own else np.empty(0),
-            memory_ptr=self.memory_ptr if own else np.zeros(self.n + 1, dtype=np.int64),
-        )
-
-    def remember(self, memory: np.ndarray) -> np.ndarray:
-        """Let `maximize` start from what it stored in an array at its previous call.
-
-        Parameters
-        ----------
-        memory : ndarray
-            Memory of all samples.
-
-        Returns
-        -------
-        ndarray
-            The array, or a new one of zeros if its size is wrong.
-        """
-        size = int(self.memory_ptr[-1])
-        fits = memory.shape == (size,) and memory.dtype == np.float64
-        self.memory = memory if fits else np.zeros(size)
-        return self.memory
-
-    @cached_property
-    def memory_ptr(self) -> np.ndarray:
-        """Where each sample's share of the memory begins, and where the last one's ends."""
-        known = {layout: self.oracle.memory_size(layout) for layout in set(self.layouts)}
-        return np.concatenate([[0], np.cumsum([known[s] for s in self.layouts])]).astype(np.int64)
-
-    @cached_property
-    def _sizes(self) -> tuple[int, int, int, int]:
-        """Parts, local weights, floats and integers of work space that the largest sample needs."""
-        work = [self.oracle.scratch(layout) for layout in set(self.layouts)]
-        widths = np.concatenate([[0], np.cumsum(self.packed.block_width, dtype=np.int64)])
-        return (
-            int(np.diff(self.part_ptr).max()),
-            int(np.diff(widths[self.packed.block_ptr]).max()),
-            max(floats for floats, _ in work),
-            max(ints for _, ints in work),
-        )
-
-    def restricted(self, structure: Structure, layouts: Sequence[Layout]) -> Samples:
-        """Return the same samples with fewer outputs.
-
-        Parameters
-        ----------
-        structure : Structure
-            Structure with the same parts that forbids more.
-        layouts : sequence of Layout
-            Layout of each sample's output.
-
-        Returns
-        -------
-        Samples
-            The restricted samples.
-        """
-        found = copy(self)
-        found.structure, found.layouts = structure, list(layouts)
-        costs = (self._costs_of(i, i + 1) for i in range(self.n))
-        packed, start = found._with_forbidden(costs, self.packed)
-        found.packed = self.packed._replace(costs=packed, cost_start=start)
-        found.memory = np.empty(0)
-        return found
-
-    def scores(self, w: np.ndarray, i: int) -> np.ndarray:
-        """Return the scores theta_i = F_i^T w + c_i of a sample.
-
-        Parameters
-        ----------
-        w : ndarray of shape (n_weights,)
-            Weights.
-        i : int
-            Number of the sample.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Scores of the parts.
-        """
-        w, workspace = self._weights(w), self.workspace()
-        return workspace.theta[: score_block(self.packed, i, w, workspace)].copy()
-
-    def apply(
-        self,
-        ability: str,
-        w: np.ndarray,
-        point: np.ndarray | Points | None = None,
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Compute value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
-
-        ability(theta_i) is the best score of `maximize` and `max_marginals`, the log-partition of
-        `marginals` and a residual of `project`.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-        w : ndarray of shape (n_weights,)
-            Weights.
-        point : ndarray of shape (n_all_parts,) or Points, default=None
-            Points of all samples; None means 0.
-        out : ndarray of shape (n_all_parts,), default=None
-            Array that receives the answers of the oracle (vertices or expectations); None discards
-            them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Values of the samples.
-        """
-        w = self._weights(w)
-        if not isinstance(point, Points):
-            point = NO_POINTS if point is None else self._all_parts(point)
-        if out is None:
-            out = np.empty(0)
-        elif self._all_parts(out) is not out:
-            raise ValueError("out must be a contiguous array of float64.")
-        values = np.empty(self.n)
-        function = self.oracle.compiled_function(ability)
-        run = self._interpreted(ability) if function is None else self._compiled(ability, function)
-        one = function is None and self.oracle.n_processes
-        threads = 1 if one else min(self.n_jobs, self.n)
-        bounds = np.linspace(0, self.n, threads + 1).astype(int)
-        ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
-        if len(ranges) == 1:
-            run(w, point, 0, self.n, values, out)
-        else:
-            with ThreadPoolExecutor(len(ranges)) as pool:
-                list(pool.map(lambda r: run(w, point, r[0], r[1], values, out), ranges))
-        self.check_values(values, ability, w)
-        return values
-
-    def sweep(
-        self,
-        order: np.ndarray,
-        compiled: Callable[[Any, Workspace], Any],
-        step: Callable[[int, Workspace, float], Any],
-        score: Callable[[int, Workspace], int] | None,
-        ability: str = "maximize",
-        **visits: Any,
-    ) -> Any:
-        """Visit samples in turn: in one compiled pass if the oracle is compiled, else one by one.
-
-        Parameters
-        ----------
-        order : ndarray of int
-            Numbers of the samples.
-        compiled : callable
-            `(function, workspace) -> any`, the pass, given the oracle's compiled function.
-        step : callable
-            `(i, workspace, value)`, what the pass does with a sample whose oracle output is in
-            `workspace.vertex`; value is the log-partition of `marginals`. The sweep ends early if
-            it returns True.
-        score : callable
-            `(i, workspace) -> n_parts`, which writes the scores of a sample to `workspace.theta`;
-            None if `step` calls the oracle itself.
-        ability : str, default="maximize"
-            What the oracle is asked for, `"maximize"` or `"marginals"`.
-        **visits : dict
-            What `SampleCalls.visits` takes beside these.
-
-        Returns
-        -------
-        object
-            What `compiled` returned; None if the oracle is in Python.
-        """
-        workspace = self.workspace(ability)
-        function = self.oracle.compiled_function(ability)
-        if function is not None:
-            return compiled(function, workspace)
-        if score is None:
-            found = ((i, 0.0) for i in order)
-        elif ability == "maximize":
-            visited = self.calls.visits(order, workspace, lambda i: score(i, workspace), **visits)
-            found = ((i, 0.0) for i in visited)
-        else:
-            found = ((i, self.write_marginals(i, workspace, score(i, workspace))) for i in order)
-        with closing(found):
-            for i, value in found:
-                if step(i, workspace, value):
-                    return None
-        return None
-
-    def write_marginals(self, i: int, workspace: Workspace, parts: int) -> float:
-        """Ask the structure's Python method for the marginals of `workspace.theta`.
-
-        Parameters
-        ----------
-        i : int
-            Number of the sample.
-        workspace : Workspace
-            Its `vertex` receives the marginals.
-        parts : int
-            Number of the sample's parts.
-
-        Returns
-        -------
-        float
-            Log-partition; 0 if the structure has none.
-        """
-        theta = workspace.theta[:parts].copy()
-        z = self.calls.answer("marginals", theta, i)
-        workspace.vertex[:parts] = z
-        return self.calls.value_of("marginals", theta, z, i)
-
-    def _compiled(self, ability: str, function: Any) -> Callable:
-        def run(*args: Any) -> None:
-            with delay_signals():
-                w, point, *rest = args
-                points = (np.empty(0), point) if isinstance(point, Points) else (point, NO_POINTS)
-                apply_range(self.packed, self.workspace(ability), function, w, *points, *rest)
-
-        return run
-
-    def _interpreted(self, ability: str) -> Callable:
-        def run(
-            w: np.ndarray, point: Any, first: int, last: int, values: np.ndarray, out: np.ndarray
-        ) -> None:
-            with closing(self._each(ability, w, range(first, last))) as each:
-                for i, theta, z, value in each:
-                    if z is None:  # not answered in time: the sample stays where it is
-                        self.calls.refuse_late(i, skip=not len(out) or point is not NO_POINTS)
-                    values[i] = value
-                    own = self._point_of(point, i)
-                    values[i] -= part_score(theta, own)
-                    if len(out):
-                        out[self.parts(i)] = own if z is None else z
-
-        return run
-
-    def _point_of(self, points: np.ndarray | Points, i: int) -> np.ndarray:
-        """What `points` are for one sample."""
-        if not isinstance(points, Points):
-            return points[self.parts(i)]
-        out = np.zeros(int(self.part_ptr[i + 1] - self.part_ptr[i]))
-        if len(points.ptr):
-            add_points(self.packed, points, i, i + 1, out)
-        return out
-
-    def _each(self, ability: str, w: np.ndarray, numbers: range) -> Generator[tuple]:
-        """(i, scores, what the ability returns, its value) by the structure's Python method."""
-        if ability == "maximize":
-            found = self.calls.maximize_in_chunks(numbers, lambda i: self.scores(w, i))
-            for i, theta, z, value in found:
-                if z is not None:
-                    self.oracle.count_fractional(z)
-                yield i, theta, z, value
-            return
-        for i in numbers:
-            theta = self.scores(w, i)
-            z = self.calls.answer(ability, theta, i)
-            yield i, theta, z, self.calls.value_of(ability, theta, z, i)
-
-    def check_values(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
-        """Raise an error that names the sample if a value of an ability is not finite.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_samples,)
-            Values, see `apply`.
-        ability : str
-            Name of the ability, such as `"maximize"`.
-        w : ndarray of shape (n_weights,)
-            Weights.
-        """
-        if np.isfinite(values).all():
-            return
-        i = int(np.flatnonzero(~np.isfinite(values))[0])
-        if values[i] == -np.inf:
-            raise InfeasibleError.of(
-                self.first + i, ": every output is forbidden. Allow one at least."
-            )
-        theta = self.scores(w, i)
-        if not (np.isnan(theta) | np.isposinf(theta)).any():
-            try:  # the structure itself can say what is wrong with scores that are numbers
-                self.calls.answer(ability, theta, i)
-            except ValueError as error:
-                raise SampleError.of(self.first + i, f": {error}") from error
-        raise FloatingPointError(
-            f"sample {self.first + i}: its scores are not finite; scale the features down."
-        )
 
 
 class Problem(Samples):
@@ -832,7 +341,7 @@ class Problem(Samples):
         float
             Objective.
         """
-        return float(self.packed.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
+        return float(self.sample_weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def rounding(self, w: np.ndarray) -> float:
         """Return a bound on the rounding errors of P(w) and D, which grow with the scores.
@@ -868,7 +377,7 @@ class Problem(Samples):
         step = int(np.gcd(step, np.gcd.reduce(starts)) if len(starts) else step) or 1
         features = np.zeros(self.dim // step)
         add_absolute_features(self.packed, step, features)
-        return features, float(self.packed.weight @ costs)
+        return features, float(self.sample_weight @ costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """Return the weighted sum of features, sum_i omega_i F_i z_i.
@@ -1011,7 +520,7 @@ class Problem(Samples):
         if (entropy is None) == (self.objective == "likelihood"):
             raise ValueError("give the entropy of each sample for the likelihood, and only for it.")
         worth = self.loss_at(z) if entropy is None else entropy
-        loss = float(self.packed.weight @ worth)
+        loss = float(self.sample_weight @ worth)
         if w is not None and isinstance(self.domain, RealSpace):
             return loss - self.alpha / 2 * float(w @ w)
         return loss + self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[1]
@@ -1038,7 +547,7 @@ class Problem(Samples):
         z = np.empty(int(self.part_ptr[-1]))
         hinges = self.apply("marginals", w, point=self.truths, out=z)
         loss_gradient = self.loss_gradient(z)
-        smooth = float(self.packed.weight @ hinges)
+        smooth = float(self.sample_weight @ hinges)
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
         minimum = self.domain.argmin_linear(loss_gradient, self.alpha)[1]
         return (
@@ -1100,12 +609,3 @@ def _flat(points: Points, features: PackedFeatures) -> np.ndarray:
 def _chunks(size: int, each: int) -> list[slice]:
     """Ranges of a long array."""
     return [slice(first, first + each) for first in range(0, size, each)]
-
-
-def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
-    if sparse.issparse(values) and values.shape == (1, size):
-        values = as_dense(values)
-    values = np.require(values, np.float64, ["C", "W"])  # compiled code takes no read-only arrays
-    if values.shape != (size,):
-        raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")
-    return values

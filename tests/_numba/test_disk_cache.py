@@ -203,6 +203,14 @@ def test_the_source_in_memory_counts_not_the_file(tmp_path, folder):
     assert len(list(folder.iterdir())) == 2
 
 
+def test_other_words_in_a_docstring_are_not_compiled_again():
+    body = "    return 2.0 * x\n"
+    told, retold = (f'def f(x):\n    """{words}"""\n{body}' for words in ("One.", "Two."))
+    assert digest(told) == digest(retold)
+    assert digest(told) != digest(told.replace("2.0", "3.0"))
+    assert digest("def f(x):\n    return None\n") != digest("def f(x):\n    return 1.0\n")
+
+
 def test_all_functions_have_digests():
     for name in list_modules():
         for function in functions_of(name):

@@ -80,8 +80,10 @@ def test_what_is_on_disk_or_loaded_is_not_scheduled(folder):
     assert len(schedules.Schedule([make_functions()[0]])) == 0
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
 @pytest.mark.parametrize("code", ["", "import time; time.sleep(600)", "print('nonsense')"])
-def test_helpers_that_fail_do_no_harm(folder, monkeypatch, code):
+def test_helpers_that_fail_or_hang_do_no_harm(folder, monkeypatch, code, interrupted):
+    monkeypatch.setattr(schedules, "_PATIENCE", 0.5)
     helpers = []
 
     def start():
@@ -92,7 +94,7 @@ def test_helpers_that_fail_do_no_harm(folder, monkeypatch, code):
 
     monkeypatch.setattr(schedules, "_start_process", start)
     top = make_functions()[2]
-    if "sleep" in code:
+    if interrupted:
         with pytest.raises(KeyboardInterrupt), schedules.compile_functions([top]):
             raise KeyboardInterrupt
     else:

@@ -51,7 +51,7 @@ def test_it_says_what_the_problem_says(data):
     model = MulticlassSVM(alpha=0.1).fit(*data)
     z, w = model.result_.state.z, model.coef_
     problem = problem_of(MulticlassSVM(), *data, 0.1)
-    hinge = float(problem.packed.weight @ problem.hinges(w))
+    hinge = float(problem.sample_weight @ problem.hinges(w))
     own = Certificate.of(problem, w, z, hinge)
     for alpha in (0.003, 0.05, 0.1, 0.3, 20.0):
         problem = problem_of(MulticlassSVM(), *data, alpha)

@@ -469,7 +469,7 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
         if geometry == "entropic":
             distance_w = w @ np.log(w / start_w) / 2.5
         seen = dense.visible(w) if geometry == "entropic" else w
-        rest = made.problem.loss_at(state.z) @ made.problem.packed.weight
+        rest = made.problem.loss_at(state.z) @ made.problem.sample_weight
         value = state.w @ dense.loss_gradient(z) - seen @ slope - rest
         pairs = zip(made.training.blocks, dense.points(z), strict=True)
         value += sum(b.weight * b.costs @ (p - b.truth) for b, p in pairs)

@@ -14,6 +14,7 @@ from maxmargin import ChainSVM
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.features import PartFeatures
 from maxmargin.features.base import PackedFeatures
+from maxmargin.oracles.base import check_scores
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers import BCFW, LBFGS, DualExtragradient, ExponentiatedGradient, FrankWolfe
@@ -83,7 +84,7 @@ def smoothed(problem, solver, state, temperature):
     """What steps at this temperature increase: for the likelihood, the dual itself."""
     if problem.objective == "likelihood":
         return solver.bound(problem, state)
-    return solver.bound(problem, state) + temperature * (problem.packed.weight @ state.entropy)
+    return solver.bound(problem, state) + temperature * (problem.sample_weight @ state.entropy)
 
 
 def epochs(solver, problem, count):
@@ -280,7 +281,7 @@ def test_many_epochs_with_a_small_penalty_stay_off_vertices(start, mode):
     result = run(problem, mode=mode, start=start, max_epochs=200, tol=0.0)
     assert result.primal < 3 * problem.primal(np.zeros(problem.dim))
     assert result.state.temperature > 0
-    assert (problem.packed.weight @ result.state.entropy) > 1e-6
+    assert (problem.sample_weight @ result.state.entropy) > 1e-6
 
 
 def test_potentials_of_margins_are_not_those_of_likelihoods():
@@ -308,10 +309,10 @@ class PlainMarginals(Chain):
     """The chain whose expectations are asked of Python."""
 
     def marginals(self, theta, layout):
-        return Chain().marginals(self._allowed(theta, layout), layout)
+        return Chain().marginals(check_scores(self, theta, layout), layout)
 
     def log_partition(self, theta, layout):
-        return Chain().log_partition(self._allowed(theta, layout), layout)
+        return Chain().log_partition(check_scores(self, theta, layout), layout)
 
 
 @both_objectives

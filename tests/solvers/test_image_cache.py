@@ -146,12 +146,12 @@ def test_images_and_costs_are_those_of_the_vertices():
         assert mass.sum() == pytest.approx(1.0, abs=1e-14)
         first = vertex_cache.image_ptr[i]
         images = vertex_cache.image[first : first + slots * vertex_cache.size[i]].reshape(slots, -1)
-        weights += problem.packed.weight[i] * (mass @ images)
-        loss += problem.packed.weight[i] * (mass @ vertex_cache.cost[i * slots : (i + 1) * slots])
+        weights += problem.sample_weight[i] * (mass @ images)
+        loss += problem.sample_weight[i] * (mass @ vertex_cache.cost[i * slots : (i + 1) * slots])
         gram = vertex_cache.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
         np.testing.assert_allclose(gram, images @ images.T, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(weights, problem.features(state.z), rtol=1e-12, atol=1e-12)
-    truth = problem.packed.weight @ np.add.reduceat(
+    truth = problem.sample_weight @ np.add.reduceat(
         problem.loss_costs * state.z, problem.part_ptr[:-1]
     )
     assert loss == pytest.approx(truth, rel=1e-12)
@@ -303,8 +303,8 @@ FORGERIES = {
     "n_words": ("n_words", 10**6),
     "word_ptr": ("word_ptr", -7),
     "count": ("count", 99),
-    "awake": ("awake", -5),
-    "n_awake": ("n_awake", 99),
+    "active": ("active", -5),
+    "n_active": ("n_active", 99),
 }
 
 

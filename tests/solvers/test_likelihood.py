@@ -14,6 +14,7 @@ from contract.problems import BANNED
 from maxmargin import ChainSVM, MulticlassSVM, domains
 from maxmargin.domains import L2Ball, RealSpace
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.oracles.base import check_scores
 from maxmargin.result import Status
 from maxmargin.solvers import (
     BCFW,
@@ -146,7 +147,7 @@ def test_the_step_beats_a_grid_of_steps(name):
     problem, training = made.problem, made.training
     state = solver.init(problem)
     solver.epoch(problem, state)
-    omega = problem.packed.weight
+    omega = problem.sample_weight
     for i in range(problem.n):
         z, bound = state.z.copy(), state.entropy.copy()
         block = training.blocks[i]
@@ -166,7 +167,7 @@ class PlainSums(Chain):
     """The chain with expectations in plain Python, by trying every sequence."""
 
     def _shares(self, theta, layout):
-        theta = self._allowed(theta, layout)
+        theta = check_scores(self, theta, layout)
         sequences = list(product(range(layout[1]), repeat=layout[0]))
         scores = np.array([problems.chain_score(theta, y, layout) for y in sequences])
         return sequences, scores

@@ -123,7 +123,7 @@ def test_entropic_steps_are_multiplicative(name, alpha):
 @pytest.mark.parametrize("domain", ["all", "l1"])
 def test_projected_gradient_is_equation_16(name, domain, decay):
     made = build(name, domain, **options(name, 0.1))
-    omega = made.problem.packed.weight
+    omega = made.problem.sample_weight
     saddle = by_definition(made, domain, ratio=1.0 / (omega @ omega))  # the papers' sum
     printed = book.projected_gradient(saddle, 0.3, count(name), decay)
     solver = ProjectedGradient(step=0.3, decay=decay)

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.base import check_scores
 from maxmargin.oracles.min_norm_point import project_by_vertices
 from maxmargin.structures import Chain
 
@@ -206,7 +207,7 @@ class NoRepeats(Chain):
     """An oracle of its own, with fewer outputs than the chain has."""
 
     def maximize(self, theta, layout):
-        scores = self._allowed(theta, layout)
+        scores = check_scores(self, theta, layout)
         listed = [z for z in self.vertices(layout) if not np.diagonal(z[-4:].reshape(2, 2)).any()]
         return max(listed, key=lambda z: scores @ z)
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
 from maxmargin.oracles.base import Call
+from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.processes.worker_pool import Worker, Workers
 from maxmargin.persistence.objects import put_together
 from maxmargin.solvers import BCFW
@@ -154,6 +155,18 @@ def test_bounds_make_gaps_into_proofs():
     assert rough.result_.exact
     assert rough.result_.primal >= exact.result_.dual
     assert rough.result_.dual <= exact.result_.primal
+
+
+def test_bounds_that_rounding_put_below_their_answers_are_raised_to_them():
+    theta = np.array([3.0, 2.0, 1.0, -1.0, 0.0])
+
+    def rounded(theta):
+        z = np.isin(np.arange(5), list(best_two(theta, None))) + 0.0
+        return z, z @ theta * (1 - 1e-7)
+
+    oracle = check_outputs(Structure.from_oracle(rounded, n_parts=5, exact="bounded").oracle())
+    ((z, value),) = oracle.maximize_many([Call(theta, (5,))])
+    assert value == z @ theta == 5.0
 
 
 def test_rows_make_projections_and_reference_solvers_possible():

@@ -9,7 +9,7 @@ from maxmargin.exceptions import ModelFileError
 from maxmargin.losses import Hamming
 from maxmargin.persistence import save
 from maxmargin.persistence.checkpoints import Checkpoint
-from maxmargin.problem import Samples
+from maxmargin.samples import Samples
 from maxmargin.solvers import BCFW, FrankWolfe
 from reference import cuts
 

@@ -58,7 +58,10 @@ def _take_apart(value: Any, within: LazyFunction) -> Any:
     if isinstance(value, FunctionType):
         read = {name: value.__globals__.get(name) for name in value.__code__.co_names}
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return value.__code__, read, cells, value.__defaults__
+        code = value.__code__
+        if code.co_consts[:1] == (value.__doc__,):  # other words make no other machine code
+            code = code.replace(co_consts=(None, *code.co_consts[1:]))
+        return code, read, cells, value.__defaults__
     if isinstance(value, _Intrinsic):
         return [value._defn]
     name = within.function.__qualname__

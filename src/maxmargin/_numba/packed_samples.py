@@ -131,7 +131,7 @@ def scatter_weights(packed, i, local, scale, w):
 
 @compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
 def write_part_scores(packed, i, local, theta):
-    """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
+    """Let theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
     value, index = packed.value, packed.index
     is_one = len(value) == 0
@@ -172,7 +172,7 @@ def write_part_scores(packed, i, local, theta):
 
 @compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
 def add_feature_sums(packed, i, z, local):
-    """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
+    """Let local += F_i z; a row where z is zero costs a look, one with few non-zeros only those."""
     part = 0
     value, index = packed.value, packed.index
     is_one = len(value) == 0
@@ -212,7 +212,7 @@ def add_feature_sums(packed, i, z, local):
 
 @compile_internal(types.void(PACKED, types.int64, FLOATS))
 def add_costs(packed, i, theta):
-    """Theta += c_i."""
+    """Let theta += c_i."""
     first = packed.part_ptr[i]
     n = packed.part_ptr[i + 1] - first
     if len(packed.costs) == 0:
@@ -243,7 +243,7 @@ def cost_of(packed, i, p, r, k):
 
 @compiled_function(types.void(PACKED, types.int64, types.int64, FLOATS))
 def write_costs(packed, first, last, out):
-    """Out = c of the samples first <= i < last, side by side."""
+    """Let out = c of the samples first <= i < last, side by side."""
     origin = packed.part_ptr[first]
     out[:] = 0.0
     for i in range(first, last):
@@ -291,7 +291,7 @@ def call_oracle(packed, i, workspace, ability, parts):
 
 @compile_internal(types.float64(FLOATS, FLOATS, types.int64))
 def part_dot(theta, z, n):
-    """Theta . z over the parts where z is not zero, so that forbidden parts (-inf) do no harm."""
+    """Return theta . z without the parts where z is zero, so that -inf there does no harm."""
     total = 0.0
     for p in range(n):
         if z[p] != 0.0:

@@ -26,6 +26,7 @@ from maxmargin._numba.disk_cache import cache_folder, can_write, is_on_disk
 _FEW = 6  # starting a helper takes as long as compiling some three functions
 _MOST_HELPERS = 3  # a helper takes 200 MB
 _TOLD_EVERY = 5.0  # seconds
+_PATIENCE = 60.0  # seconds in which no helper finishes anything: they hang
 _ROOT = Path(__file__).parents[2]
 _log = logging.getLogger("maxmargin")
 
@@ -41,7 +42,7 @@ def compile_functions(functions: Iterable[LazyFunction]) -> Iterator[None]:
             while len(helpers) < _count_helpers(schedule):
                 helpers.append(_Helper(schedule))
         yield
-        while (lazy := schedule.take()) is not None:
+        while (lazy := schedule.take(_PATIENCE)) is not None:
             lazy.compile()
             schedule.finish(lazy)
     finally:
@@ -66,10 +67,11 @@ class Schedule:
     def __len__(self) -> int:
         return len(self._callees)
 
-    def take(self) -> LazyFunction | None:
-        """Return a function whose callees are compiled, once there is one; None if all are given.
+    def take(self, patience: float | None = None) -> LazyFunction | None:
+        """Return a function whose callees are compiled, once there is one; None if all are.
 
-        Given is not finished: a helper may fail, and give its function back.
+        Given is not finished: a helper may fail, and give its function back. patience : seconds
+        without news after which what others were given is handed out again.
         """
         with self._changed:
             while self._unfinished:
@@ -78,7 +80,8 @@ class Schedule:
                     chosen = max(ready, key=lambda f: (self._urgency[f], f.__qualname__))
                     self._waiting.remove(chosen)
                     return chosen
-                self._changed.wait()
+                if not self._changed.wait(patience):
+                    self._waiting |= self._unfinished
             return None
 
     def finish(self, lazy: LazyFunction) -> None:

@@ -141,16 +141,16 @@ def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, str, Any]]:
 
 
 def _of_pictures(pictures: Pictures, name: str) -> tuple[list, list, np.ndarray]:
-    rgb, figure = (pictures[kind] for kind in KINDS)
+    rgb, foreground = (pictures[kind] for kind in KINDS)
     if not rgb:
         raise ValueError(f"{name}: no rgb/horseNNN.jpg in it")
-    for kind, own, other in ((KINDS[1], rgb, figure), (KINDS[0], figure, rgb)):
+    for kind, own, other in ((KINDS[1], rgb, foreground), (KINDS[0], foreground, rgb)):
         lost = sorted(own.keys() - other.keys())
         if lost:
             raise ValueError(f"{name}: {own[lost[0]][0]} has no partner in {kind}/")
     images, masks = [], []
     for number in sorted(rgb):
-        mask = np.asarray(_opened(*figure[number], name).convert("L"))
+        mask = np.asarray(_opened(*foreground[number], name).convert("L"))
         height, width = mask.shape
         image = _opened(*rgb[number], name).convert("RGB")
         if image.size != (width, height):

@@ -29,13 +29,13 @@ def error_roles(truth: Any, predicted: Any = None) -> np.ndarray:
 
     Without predictions there are no false and no missed ones.
     """
-    figure = np.asarray(truth).astype(bool)
-    guess = figure if predicted is None else np.asarray(predicted).astype(bool)
-    if guess.shape != figure.shape:
-        raise ValueError(f"truth has shape {figure.shape}, predicted {guess.shape}.")
-    found = figure.astype(np.uint8)
-    found[guess & ~figure] = 2
-    found[~guess & figure] = 3
+    foreground = np.asarray(truth).astype(bool)
+    guess = foreground if predicted is None else np.asarray(predicted).astype(bool)
+    if guess.shape != foreground.shape:
+        raise ValueError(f"truth has shape {foreground.shape}, predicted {guess.shape}.")
+    found = foreground.astype(np.uint8)
+    found[guess & ~foreground] = 2
+    found[~guess & foreground] = 3
     return found
 
 

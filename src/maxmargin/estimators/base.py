@@ -30,8 +30,9 @@ from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.oracles.base import check_k
 from maxmargin.persistence import Savable
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status, check_weights
+from maxmargin.samples import Samples
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure

@@ -20,7 +20,7 @@ from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
 from maxmargin.inputs import Graph
-from maxmargin.problem import Samples
+from maxmargin.samples import Samples
 from maxmargin.structures import Network
 from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names

@@ -110,7 +110,7 @@ class Kernelised:
         basis = own.basis_
         assert basis is not None
         lengths, labels = basis.lengths, max(self._n_labels(), 1)
-        rate = np.repeat(problem.packed.weight / problem.alpha, lengths)
+        rate = np.repeat(problem.sample_weight / problem.alpha, lengths)
         starts = np.repeat(problem.part_ptr[:-1] - labels * _before(lengths), lengths)
         first = starts + labels * np.arange(len(rate))
         parts = first[:, None] + np.arange(labels)

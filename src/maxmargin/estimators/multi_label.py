@@ -19,7 +19,8 @@ from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
+from maxmargin.samples import Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import MultiLabel, Network, Structure
 from maxmargin.structures.base import Layout

@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 
-from maxmargin.problem import Samples
+from maxmargin.samples import Samples
 
 
 class Variables:

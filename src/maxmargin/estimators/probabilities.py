@@ -14,7 +14,7 @@ from maxmargin._numba.packed_samples import Points
 from maxmargin.estimators.perturb import Variables, part_frequencies
 from maxmargin.estimators.temperature import find_temperature
 from maxmargin.exceptions import MissingAbilityError, SampleError, UncalibratedWarning
-from maxmargin.problem import Samples
+from maxmargin.samples import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import as_dense, check_lengths, is_list, is_number

@@ -41,7 +41,7 @@ class Property(NamedTuple):
 
 
 class Element(NamedTuple):
-    """So many things with the same properties."""
+    """A number of things with the same properties."""
 
     name: str
     size: int
@@ -309,7 +309,7 @@ class _Rows:
 
 
 def _first_lines(block: bytes, count: int) -> bytes:
-    """So many lines that are not empty, at least; what follows them belongs to other elements."""
+    """At least `count` lines that are not empty; what follows them belongs to other elements."""
     if block.count(b"\n") <= count:
         return block
     end = 0

@@ -18,8 +18,8 @@ from maxmargin.oracles.constraints import part_score
 TOL = 1e-6
 
 
-def check_answers(oracle: Oracle) -> Counted:
-    """The oracle with all that makes its answers safe for a problem."""
+def check_outputs(oracle: Oracle) -> Counted:
+    """The oracle with all that makes its outputs safe for a problem."""
     checked = Checked(oracle)
     return Counted(Timed(checked) if oracle.may_time_out else checked)
 
@@ -65,7 +65,7 @@ class Checked(Wrapper):
                     f"the bound {bound:.6g} is below the score {call.floor:.6g} of the true output,"
                     " so that it is not a bound."
                 )
-            return z, float(bound)
+            return z, max(float(bound), score)  # what was found is possible, whatever is promised
         if self.is_exact and is_below(score, call.floor):
             raise OracleError(
                 f"the answer of {name} has the score {score:.6g}, worse than the truth with"
@@ -75,7 +75,7 @@ class Checked(Wrapper):
             )
         return z, score
 
-    def answer(self, ability: str, theta: np.ndarray, layout: Layout) -> np.ndarray:
+    def compute(self, ability: str, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """What another ability than `maximize` returns, checked."""
         return self.check_vector(ability, getattr(self.inner, ability)(theta, layout), theta)
 

@@ -57,7 +57,7 @@ class FunctionOracle(Oracle):
     def maximize_many(self, calls: Sequence[Call]) -> Generator[tuple[Any, float]]:
         self.check()
         for call in calls:
-            yield self.read(self._answer(call.theta.copy(), call.layout), call.layout)
+            yield self.read(self._call(call.theta.copy(), call.layout), call.layout)
 
     def check(self) -> None:
         """Raise an error if the options of the structure are wrong."""
@@ -65,7 +65,7 @@ class FunctionOracle(Oracle):
             raise TypeError(f"the oracle must be a function, found {self.function!r}.")
         check_options(self.structure)
 
-    def _answer(self, theta: np.ndarray, layout: Layout) -> Any:
+    def _call(self, theta: np.ndarray, layout: Layout) -> Any:
         try:
             return call_function(self.function, theta, layout)
         except InfeasibleError:

@@ -37,11 +37,11 @@ class SampleCalls:
         raise error
 
     # -- one sample --------------------------------------------------------------------------------
-    def answer(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
+    def compute(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the oracle finds for sample i, checked. theta : scores, or a point to project."""
         if ability != "maximize":
             try:
-                return self.oracle.answer(ability, theta, self.samples.layouts[i])
+                return self.oracle.compute(ability, theta, self.samples.layouts[i])
             except Exception as error:
                 self._raise_named(error, i)
         z, _ = next(self.maximize([i], [theta]))

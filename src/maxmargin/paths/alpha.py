@@ -30,7 +30,7 @@ class AlphaPath(Path):
     Parameters
     ----------
     points : sequence of PathPoint
-        Facts about each model.
+        Summary of each model.
     weights : sequence of ndarray
         Weights of each model.
     results : sequence of Result

@@ -76,7 +76,7 @@ class Path:
     Parameters
     ----------
     points : sequence of PathPoint
-        Facts about each model.
+        Summary of each model.
     weights : sequence of ndarray
         Weights of each model.
     results : sequence of Result
@@ -87,7 +87,7 @@ class Path:
     Attributes
     ----------
     points : list of PathPoint
-        Facts about each model.
+        Summary of each model.
     weights : CSR array of shape (n_points, n_weights)
         Weights of each model.
     validated : bool

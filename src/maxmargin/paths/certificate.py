@@ -37,7 +37,7 @@ class Certificate:
     @classmethod
     def of(cls, problem: Problem, w: np.ndarray, z: np.ndarray, hinge: float) -> Certificate:
         direction = problem.domain.project(-problem.loss_gradient(z))
-        loss = max(float(problem.packed.weight @ problem.loss_at(z)), 0.0)
+        loss = max(float(problem.sample_weight @ problem.loss_at(z)), 0.0)
         return cls(float(w @ w) / 2, hinge, loss, float(direction @ direction) / 2)
 
     def primal(self, alpha: float) -> float:
@@ -104,7 +104,7 @@ def at_zero(problem: Problem, eps: float) -> tuple[Certificate, float]:
     their mixtures that with the least B proves most: a few steps of batch Frank-Wolfe go there.
     """
     z, w = np.empty_like(problem.truth), np.zeros(problem.dim)
-    weight = problem.packed.weight
+    weight = problem.sample_weight
     hinges = np.maximum(problem.apply("maximize", w, point=problem.truth, out=z), 0.0)
     worst = float(weight @ hinges)
     with np.errstate(over="ignore"):

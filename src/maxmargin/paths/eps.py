@@ -80,7 +80,7 @@ class EpsPath(Path):
     Parameters
     ----------
     points : list of EpsPoint
-        Facts about each model, largest alpha first.
+        Summary of each model, largest alpha first.
     weights : list of ndarray
         Weights of each model.
     certificates : list of Certificate
@@ -95,7 +95,7 @@ class EpsPath(Path):
     Attributes
     ----------
     points : list of EpsPoint
-        Facts about each model.
+        Summary of each model.
     breakpoints : ndarray of shape (n_points + 1,)
         Values of alpha between which a model holds, both ends of the path included, decreasing.
     gaps : ndarray of shape (n_points,)

@@ -35,7 +35,7 @@ class IteratesPath(Path):
     Parameters
     ----------
     points : sequence of PathPoint
-        Facts about each model.
+        Summary of each model.
     weights : sequence of ndarray
         Weights of each model.
     results : sequence of Result
@@ -71,7 +71,7 @@ class _KeepIterates(KeepProblem):
 
     def on_record(self, run: Run, record: Record) -> None:
         self.weights.append(run.newest.copy())
-        self.hinges.append(float(run.problem.packed.weight @ run.problem.hinges(run.newest)))
+        self.hinges.append(float(run.problem.sample_weight @ run.problem.hinges(run.newest)))
         self.records.append(record)
 
 

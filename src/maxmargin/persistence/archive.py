@@ -62,11 +62,11 @@ def list_members(archive: ZipFile, size: int, error: type[ValueError]) -> dict[s
     return members
 
 
-def check_total(members: dict[str, ZipInfo], limit: int, cure: str, error: type[ValueError]) -> int:
-    """Check what all members together unpack to; `cure` may name it as ``{total}``."""
+def check_total(members: dict[str, ZipInfo], limit: int, hint: str, error: type[ValueError]) -> int:
+    """Check what all members together unpack to; `hint` may name it as ``{total}``."""
     total = sum(info.file_size for info in members.values())
     if total > limit:
-        told = cure.format(total=total)
+        told = hint.format(total=total)
         raise error(f"it unpacks to {total} bytes, more than the {limit} allowed. {told}")
     return total
 

@@ -129,8 +129,8 @@ def _read_zip(archive: ZipFile, size: int, limit: int) -> Contents:
         raise ModelFileError("its members are not those that its header names.")
     for name, spec in members.items():
         _check_spec(name, spec, infos[name].file_size)
-    cure = "If you trust it, load it with max_bytes={total} or more."
-    check_total(infos, limit, cure, ModelFileError)
+    hint = "If you trust it, load it with max_bytes={total} or more."
+    check_total(infos, limit, hint, ModelFileError)
     arrays = {}
     for name, spec in members.items():
         with archive.open(infos[name]) as stream:

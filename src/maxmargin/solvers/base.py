@@ -485,7 +485,7 @@ def solver_classes() -> dict[str, type[Solver]]:
     Returns
     -------
     dict of str to type
-        Class of each solver; those of your own count once their modules are imported.
+        Class of each solver of the package; solvers of your own are given as objects.
     """
     return dict(_KINDS)
 

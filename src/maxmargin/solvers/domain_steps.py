@@ -75,7 +75,7 @@ def carry_weights(
     signs, radius = problem.weight_limits
     square = 0.0
     if radius < np.inf:
-        base = cut_weights(v, signs)
+        base = clip_weights(v, signs)
         square = float(base @ base)
     return Weights(v, signs, np.array([scale, radius, square]), average)
 
@@ -85,7 +85,7 @@ def free_weights(v: np.ndarray, average: Average) -> Weights:
     return Weights(v, np.empty(0, dtype=np.int8), np.array([1.0, np.inf, 0.0]), average)
 
 
-def cut_weights(v: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def clip_weights(v: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Return v with zeros where its sign is wrong, if signs are given."""
     return np.where(signs * v < 0.0, 0.0, v) if len(signs) else v
 
@@ -136,7 +136,7 @@ def _visit_sample(
     steps(np.array([i]), free_weights(state.w, state.average._replace(correction=np.empty(0))))
     moved = state.w - before
     if gaps is not None:
-        change, gap = -problem.alpha * moved, float(problem.packed.weight[i] * gaps[i])
+        change, gap = -problem.alpha * moved, float(problem.sample_weight[i] * gaps[i])
         gain, z = gap - float(before @ change), state.z[problem.parts(i)]
         share = best_share(problem, v, change, gain) if gap > 0.0 else 0.0
         z[:] = start + share * (z - start)
@@ -177,7 +177,7 @@ def sum_weights(problem: Problem, state: AverageState, v: np.ndarray | None = No
 def _averaged(problem: Problem, w: np.ndarray, v: np.ndarray | None) -> np.ndarray:
     """What `Average` sums the changes of: v without wrong signs, or w."""
     limits = problem.weight_limits
-    return w if v is None or limits is None else cut_weights(v, limits[0])
+    return w if v is None or limits is None else clip_weights(v, limits[0])
 
 
 def weights_and_average(

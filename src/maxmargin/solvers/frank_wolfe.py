@@ -79,11 +79,11 @@ class FrankWolfe(Solver[FrankWolfeState]):
         vertex = np.empty_like(state.z)
         gaps = problem.apply("maximize", state.w, point=state.z, out=vertex)
         state.n_oracle += problem.n
-        state.gap = gap = float(problem.packed.weight @ gaps)
+        state.gap = gap = float(problem.sample_weight @ gaps)
         vertex -= state.z
         change = problem.features(vertex)
         if problem.oracle.may_time_out:  # gaps are bounds where the oracle gave up
-            gap = float(state.w @ change + problem.packed.weight @ problem.loss_of_change(vertex))
+            gap = float(state.w @ change + problem.sample_weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)
             state.z += step * vertex

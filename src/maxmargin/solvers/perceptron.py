@@ -98,11 +98,11 @@ class Perceptron(Solver[PerceptronState]):
         mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
         state.n_oracle += problem.n
         # samples without weight are no reason to go on
-        state.train_error = mistakes / np.count_nonzero(problem.packed.weight)
+        state.train_error = mistakes / np.count_nonzero(problem.sample_weight)
 
     def _online(self, problem: Problem, state: PerceptronState) -> int:
         order = state.rng.permutation(problem.n)
-        order = order[problem.packed.weight[order] > 0]
+        order = order[problem.sample_weight[order] > 0]
         if is_free(problem):
             return self._steps(problem, order, free_weights(state.w, state.average))
         mistakes, count_only = 0, state.average._replace(correction=np.empty(0))
@@ -150,7 +150,7 @@ class Perceptron(Solver[PerceptronState]):
         state.average.total[0] += 1.0
         self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
-        return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
+        return int(np.count_nonzero(wrong & (problem.sample_weight > 0)))
 
     def _has_converged(self, state: PerceptronState) -> bool:
         return state.train_error == 0.0

@@ -50,8 +50,10 @@ class Run:
         self.chosen: np.ndarray | None = None
         self.origin = "weights chosen by a callback"
         self.started = time.perf_counter()
-        self._next, self._last = 1, 0
-        self._winner: int | None = None
+        #: epochs of the next certificate and of the last one
+        self.next_certificate, self.last_certificate = 1, 0
+        #: which of the solver's candidates was the best at the last certificate of them all
+        self.winner: int | None = None
         #: what rounding may add to the best objective
         self._rounded = 0.0
 
@@ -165,25 +167,30 @@ class Run:
             return epoch % every == 0
         if not self.solver.certifies:
             return True
-        return epoch >= self._next or (self._promising() and epoch >= 1.1 * self._last)
+        return epoch >= self.next_certificate or (
+            self._promising() and epoch >= 1.1 * self.last_certificate
+        )
 
     def _promising(self) -> bool:
         return self.solver.estimate(self.state) <= 1.5 * self.target
 
     def _certify(self, last: bool = False) -> None:
         state, problem = self.state, self.problem
-        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
+        self.last_certificate, self.next_certificate = (
+            state.epoch,
+            max(state.epoch + 1, int(1.5 * state.epoch)),
+        )
         newest, self.newest = float("nan"), state.w  # frees the one before
         if self.solver.certifies:
             tried = self.solver._take_candidates(problem, state)
             guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
-            if self._winner is not None and len(tried) > 1 and guessed and not last:
-                tried = [tried[self._winner]]  # far from the end, trust the kind that won before
+            if self.winner is not None and len(tried) > 1 and guessed and not last:
+                tried = [tried[self.winner]]  # far from the end, trust the kind that won before
             values = [self.solver.objective(problem, state, w) for w in tried]
             newest = min(values)
             self.newest = tried[int(np.argmin(values))]
             if len(tried) > 1:
-                self._winner = int(np.argmin(values))
+                self.winner = int(np.argmin(values))
             if self._best is None or newest < self.primal:
                 self.primal, self.best = newest, self.newest
             self.dual = max(self.dual, self._bound())
@@ -199,7 +206,7 @@ class Run:
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
             return
-        if self._proven() and self.status in (None, Status.MAX_EPOCHS):
+        if self.is_proven() and self.status in (None, Status.MAX_EPOCHS):
             self.status = Status.CONVERGED
 
     def _bound(self) -> float:
@@ -217,7 +224,8 @@ class Run:
             return np.inf
         return 1e-9 * (abs(self.primal) + abs(self.dual)) + self._rounded
 
-    def _proven(self) -> bool:
+    def is_proven(self) -> bool:
+        """Whether the gap is at the tolerance, or the solver knows that it has converged."""
         proven = self.tol > 0 and self.gap <= self.target
         return proven or self.solver._has_converged(self.state)
 

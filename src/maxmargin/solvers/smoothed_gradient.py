@@ -9,8 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
+from maxmargin.samples import Samples
 from maxmargin.solvers.base import Requires, Solver, check_counts
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -120,7 +121,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         state.mu = self._first_mu(problem)
         state.least_mu, state.bound, state.curvature = _LEAST * state.mu, -np.inf, 1.0
         if problem.objective != "likelihood":  # what the dual point at hand proves
-            worth = float(problem.packed.weight @ problem.loss_at(state.z))
+            worth = float(problem.sample_weight @ problem.loss_at(state.z))
             self._keep_bound(problem, state, problem.loss_gradient(state.z), worth, state.z)
         look = self._look(problem, state, state.w)
         while self._blurred(problem, state, look):
@@ -134,7 +135,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
             return 1.0
         nothing = np.zeros(problem.dim)
         counts = problem.without_loss().apply("marginals", nothing)
-        doubt = float(problem.packed.weight @ counts)
+        doubt = float(problem.sample_weight @ counts)
         at_zero = problem.primal(nothing)
         return at_zero / doubt if min(at_zero, doubt) > 0 else 1.0
 
@@ -157,7 +158,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         z, margin = np.empty(int(problem.part_ptr[-1])), problem.objective != "likelihood"
         mu = state.mu if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
-        weight = problem.packed.weight
+        weight = problem.sample_weight
         smooth = mu * float(
             weight @ samples.apply("marginals", w / mu, point=problem.truths, out=z)
         )

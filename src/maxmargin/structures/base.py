@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.oracles.base import Abilities, Layout, Oracle, check_scores
+from maxmargin.oracles.base import Abilities, Layout, Oracle
 from maxmargin.oracles.constraints import Constraints
 from maxmargin.oracles.methods import METHODS, LinearOracle, MethodOracle
 from maxmargin.validation.learned import Checked
@@ -341,8 +341,8 @@ class Structure(Abilities, Checked, BaseEstimator):
         """Whether the class has a method of its own, and not the one below."""
         return getattr(type(self), name, None) is not getattr(Structure, name, None)
 
-    def _ask(self, ability: str, *args: Any) -> Any:
-        """What the oracle answers without the method of that name, which may be what asks."""
+    def _call_oracle(self, ability: str, *args: Any) -> Any:
+        """Call the oracle without the method of that name, which may be what calls."""
         methods = {name for name in METHODS if name != ability and self._defines(name)}
         return getattr(self._with_methods(methods), ability)(*args)
 
@@ -361,24 +361,20 @@ class Structure(Abilities, Checked, BaseEstimator):
         ndarray of shape (n_parts,)
             Vertex of maximum score.
         """
-        return self._ask("maximize", theta, layout)[0]
+        return self._call_oracle("maximize", theta, layout)[0]
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        return self._ask("project", point, layout)
+        return self._call_oracle("project", point, layout)
 
     def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        return self._ask("marginals", theta, layout)
+        return self._call_oracle("marginals", theta, layout)
 
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        return self._ask("log_partition", theta, layout)
+        return self._call_oracle("log_partition", theta, layout)
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        return self._ask("k_best", theta, layout, k)
+        return self._call_oracle("k_best", theta, layout, k)
 
     # -- inside ----------------------------------------------------------------------------------
     def _missing(self, ability: str) -> Exception:
         return self.oracle().missing(ability)
-
-    def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Scores as one checked vector, -inf on the parts that are forbidden."""
-        return check_scores(self, theta, layout)

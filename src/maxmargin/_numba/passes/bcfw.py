@@ -15,36 +15,36 @@ from maxmargin._numba.passes.weights import (
     WEIGHTS,
     best_share,
     count_step,
-    is_plain,
+    is_free,
     move_weights,
     score_sample,
 )
 
 INT = types.int64
 FLOAT = types.float64
-#: lengths of steps: 2n / (k + 2n), the best one, or all the way to the vertex
+#: how long steps are: 2n / (k + 2n), the best one, or all the way to the vertex
 SCHEDULE, SEARCH, WHOLE = 0, 1, 2
 
 
 @compiled_function(FLOAT(PACKED, INT, WORKSPACE, FLOAT, INT, WEIGHTS, FLOATS, COUNTERS))
-def frank_wolfe_step(packed, i, workspace, alpha, length, weights, z, counters):
+def frank_wolfe_step(packed, i, workspace, alpha, rule, weights, z, counters):
     """Move z_i towards workspace.vertex; returns the block's gap before the move.
 
-    workspace.local: the weights that the sample touches. length: SCHEDULE, SEARCH or WHOLE.
+    workspace.local: the weights that the sample touches. rule: SCHEDULE, SEARCH or WHOLE.
     """
-    gap = subtract_point(packed, i, workspace, z)
+    gap = subtract_point(packed, i, workspace, z)  # workspace.vertex is delta from here on
     counters.steps[0] += 1.0
     rate = packed.weight[i] / alpha
     if rate > 0.0 and gap > 0.0:
         norm = block_change(packed, i, workspace)
         change = workspace.change[: local_size(packed, i)]
         step = 1.0
-        if length == SCHEDULE:
+        if rule == SCHEDULE:
             n = len(packed.weight)
             step = 2.0 * n / (counters.steps[0] - 1.0 + 2.0 * n)
-        elif length == SEARCH:
+        elif rule == SEARCH:
             step = min(gap / (rate * norm), 1.0) if norm > 0.0 else 1.0
-            if step < 1.0 and not is_plain(weights):
+            if step < 1.0 and not is_free(weights):
                 gain = gap - inner_product(workspace.local[: len(change)], change)
                 step = best_share(packed, i, change, rate, weights, gain, gap, step)
         start = packed.part_ptr[i]
@@ -58,9 +58,9 @@ def frank_wolfe_step(packed, i, workspace, alpha, length, weights, z, counters):
 @compiled_function(
     types.void(PACKED, WORKSPACE, POINTER, INTS, FLOAT, INT, WEIGHTS, FLOATS, COUNTERS, FLOATS)
 )
-def frank_wolfe_pass(packed, workspace, maximize, order, alpha, length, weights, z, counters, gaps):
+def frank_wolfe_pass(packed, workspace, maximize, order, alpha, rule, weights, z, counters, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, length, weights, z, counters)
+        gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, rule, weights, z, counters)

@@ -43,7 +43,7 @@ def subtract_point(packed, i, workspace, z):
 
 @compile_internal(types.float64(FLOATS, FLOATS), reorder=True)
 def inner_product(a, b):
-    """A . b; the sum may be taken in any order, side by side."""
+    """Return a . b; the sum may be taken in any order, side by side."""
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k]
@@ -52,7 +52,7 @@ def inner_product(a, b):
 
 @compile_internal(types.float64(PACKED, types.int64, WORKSPACE))
 def block_change(packed, i, workspace):
-    """workspace.change = F_i workspace.vertex; returns its squared norm."""
+    """Let workspace.change = F_i workspace.vertex; returns its squared norm."""
     size = local_size(packed, i)
     change = workspace.change[:size]
     change[:] = 0.0

@@ -9,10 +9,10 @@ from maxmargin._numba.passes.vertex_cache import (
     INT,
     NEVER,
     VERTEX_CACHE,
-    put_to_sleep,
+    activate_all,
+    deactivate_low,
     score_slots,
     store_vertex,
-    wake_all,
 )
 from maxmargin._numba.passes.weights import WEIGHTS, score_sample
 
@@ -24,7 +24,7 @@ def consider_vertex(packed, i, workspace, cache, epsilon, now, gaps):
 
     gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
     """
-    wake_all(cache, i)
+    activate_all(cache, i)
     value = score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
     known = NEVER
     for slot in range(cache.count[i]):
@@ -35,7 +35,7 @@ def consider_vertex(packed, i, workspace, cache, epsilon, now, gaps):
     violated = packed.weight[i] > 0.0 and score > known + epsilon
     if violated:
         store_vertex(packed, i, workspace, cache, now)
-    put_to_sleep(cache, i, gaps[i])
+    deactivate_low(cache, i, gaps[i])
     return 1 if violated else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle
 from maxmargin._numba.passes.block_step import block_change, subtract_point
-from maxmargin._numba.passes.weights import WEIGHTS, count_step, move_weights, score_sample
+from maxmargin._numba.passes.weights import SCALE, WEIGHTS, count_step, move_weights, score_sample
 
 INT = types.int64
 FLOAT = types.float64
@@ -30,7 +30,7 @@ def subgradient_step(packed, i, workspace, alpha, growing, truth, weights, z, vi
     scale = -packed.weight[i] * len(packed.weight)
     move_weights(packed, i, workspace.change, scale, weights)
     if alpha > 0.0:
-        weights.norm[0] = 1.0 / (alpha * (weights.average.steps[0] + 1.0))
+        weights.norm[SCALE] = 1.0 / (alpha * (weights.average.steps[0] + 1.0))
     count_step(weights, growing)
 
 

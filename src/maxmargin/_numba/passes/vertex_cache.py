@@ -38,10 +38,11 @@ from maxmargin._numba.packed_samples import (
 )
 from maxmargin._numba.passes.block_step import block_change, inner_product
 from maxmargin._numba.passes.weights import (
+    SQUARE,
     WEIGHTS,
-    cut_weight,
+    clip_weight,
     gather_within,
-    is_plain,
+    is_free,
     scale_for,
     score_sample,
 )
@@ -59,8 +60,8 @@ class VertexCache(NamedTuple):
     mass: np.ndarray  # (n * m)
     gram: np.ndarray  # (n * m * m)
     used: np.ndarray  # (n * m) epoch in which the slot last had mass
-    awake: np.ndarray  # (n * m) the slots that visits without the oracle look at,
-    n_awake: np.ndarray  # (n,) and how many they are
+    active: np.ndarray  # (n * m) numbers of the slots that visits without the oracle look at,
+    n_active: np.ndarray  # (n,) and how many they are
     anchor: np.ndarray  # (n_parts,) dense point of slot 0
     # vertices as lists: the non-zeros of slot s begin at entry_ptr[i] + (s - 1) * room[i]
     length: np.ndarray  # (n * m) non-zeros of the vertex
@@ -75,18 +76,22 @@ class VertexCache(NamedTuple):
     word_ptr: np.ndarray  # (n,)
     word: np.ndarray  # empty if there are lists
     # images: that of slot s begins at image_ptr[i] + s * size[i]
-    size: np.ndarray  # (n,) weights that the sample touches
+    size: np.ndarray  # (n,) length of an image: the weights that the sample touches
     image_ptr: np.ndarray  # (n,)
     image: np.ndarray  # empty if there are none
     cost: np.ndarray  # (n * m) c . v
-    # scratch
-    score: np.ndarray  # (m)
-    start: np.ndarray  # (m)
-    dense: np.ndarray  # (m * m + 4 m)
-    stamp: np.ndarray  # (parts of the largest sample + 1)
-    delta: np.ndarray  # (parts of the largest sample)
-    change: np.ndarray  # (weights of the largest sample)
-    bits: np.ndarray  # (words of the largest sample)
+    # scratch of one visit
+    score: np.ndarray  # (m) a_i . v of each slot
+    start: np.ndarray  # (m) masses when the visit began
+    dense: (
+        np.ndarray
+    )  # (m * m + 4 m) masses, scores and inner products of active slots, side by side
+    stamp: (
+        np.ndarray
+    )  # (parts of the largest sample + 1) visit that last scored the part; at 0, this
+    delta: np.ndarray  # (parts of the largest sample) change of z_i
+    change: np.ndarray  # (weights of the largest sample) F_i times that change
+    bits: np.ndarray  # (words of the largest sample) a vertex to look for
 
     def validate(self) -> None:
         """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
@@ -95,7 +100,7 @@ class VertexCache(NamedTuple):
 VERTEX_CACHE = tuple_type(
     VertexCache,
     dict.fromkeys(VertexCache._fields, FLOATS)
-    | dict.fromkeys(("count", "used", "awake", "n_awake", "length", "entry_ptr", "room"), INTS)
+    | dict.fromkeys(("count", "used", "active", "n_active", "length", "entry_ptr", "room"), INTS)
     | dict.fromkeys(("n_words", "word_ptr", "word", "size", "image_ptr", "stamp", "bits"), INTS)
     | dict.fromkeys(("part", "row", "label"), SHORTS),
 )
@@ -124,7 +129,7 @@ def anchor_of(packed, i, cache):
 # -- scores ------------------------------------------------------------------------------------
 @compile_inlined
 def vertex_dot(cache, i, slot, theta):
-    """Theta . v of a slot with a list."""
+    """Return theta . v of a slot with a list."""
     first = first_entry(cache, i, slot)
     total = 0.0
     for e in range(first, first + cache.length[i * len(cache.score) + slot]):
@@ -148,11 +153,11 @@ def score_slot(part_ptr, i, theta, local, cache, slot):
 # dozen more of them visits without the oracle were a third slower.
 @compile_internal(FLOAT(INTS, INT, FLOATS, FLOATS, VERTEX_CACHE))
 def score_slots(part_ptr, i, theta, local, cache):
-    """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
+    """Write score = a_i . v and start = mass of all active slots; returns a_i . z_i."""
     slots = len(cache.score)
     value = 0.0
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         mass = cache.mass[i * slots + slot]
         cache.start[slot] = mass
         if slot == 0 and mass == 0.0:
@@ -165,10 +170,10 @@ def score_slots(part_ptr, i, theta, local, cache):
 
 
 @compile_inlined
-def score_parts(packed, i, theta, cache, v, sign, scale, plain):
-    """Theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
+def score_parts(packed, i, theta, cache, v, sign, scale, free):
+    """Let theta = F_i^T w + c_i at the parts of the vertices that are active, only.
 
-    The anchor is left out: the caller falls back to all parts where it has mass. plain : that w is
+    The anchor is left out: the caller falls back to all parts where it has mass. free : that w is
     v, a constant.
     """
     slots = len(cache.score)
@@ -177,8 +182,8 @@ def score_parts(packed, i, theta, cache, v, sign, scale, plain):
     first_row = packed.row_ptr[i]
     value, index = packed.value, packed.global_index
     is_one = len(value) == 0
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         if slot == 0:
             continue
         first = first_entry(cache, i, slot)
@@ -192,8 +197,8 @@ def score_parts(packed, i, theta, cache, v, sign, scale, plain):
             for x in range(packed.indptr[r], packed.indptr[r + 1]):
                 place = np.int64(index[x]) + k
                 weight = v[place]
-                if not plain:
-                    weight = scale * cut_weight(sign, place, weight)
+                if not free:
+                    weight = scale * clip_weight(sign, place, weight)
                 total += weight if is_one else value[x] * weight
             theta[p] = total
 
@@ -218,27 +223,27 @@ def score_cached(packed, i, workspace, cache, weights):
         gather_within(packed, i, weights, workspace.local)
     elif cache.mass[i * len(cache.score)] > 0.0:
         score_sample(packed, i, weights, workspace)
-    elif is_plain(weights):
+    elif is_free(weights):
         score_listed_parts(packed, i, workspace.theta, cache, weights.v)
     else:
-        scale = scale_for(weights, weights.norm[2])
+        scale = scale_for(weights, weights.norm[SQUARE])
         score_listed_parts_within(packed, i, workspace.theta, cache, weights, scale)
     return score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
 
 
 # -- which slots visits look at ------------------------------------------------------------------
 @compile_inlined
-def wake_all(cache, i):
-    """Look at every slot again."""
+def activate_all(cache, i):
+    """Let visits look at every slot again."""
     slots = len(cache.score)
-    cache.n_awake[i] = cache.count[i]
+    cache.n_active[i] = cache.count[i]
     for slot in range(cache.count[i]):
-        cache.awake[i * slots + slot] = slot
+        cache.active[i * slots + slot] = slot
 
 
 @compile_inlined
-def put_to_sleep(cache, i, margin):
-    """Leave out slots without mass whose score is more than `margin` below the best."""
+def deactivate_low(cache, i, margin):
+    """Leave out slots without mass whose score is more than `margin` below the best (shrinking)."""
     slots = len(cache.score)
     best = -np.inf
     for slot in range(cache.count[i]):
@@ -246,9 +251,9 @@ def put_to_sleep(cache, i, margin):
     n = 0
     for slot in range(cache.count[i]):
         if cache.mass[i * slots + slot] > 0.0 or cache.score[slot] > best - margin:
-            cache.awake[i * slots + n] = slot
+            cache.active[i * slots + n] = slot
             n += 1
-    cache.n_awake[i] = n
+    cache.n_active[i] = n
 
 
 # -- vertices themselves -----------------------------------------------------------------------
@@ -315,7 +320,7 @@ def write_vertex(packed, i, cache, slot, vertex):
 
 @compile_internal(types.void(VERTEX_CACHE, INT, INT, FLOAT, FLOATS))
 def add_vertex(cache, i, slot, scale, point):
-    """Point += scale * v."""
+    """Let point += scale * v."""
     if len(cache.word) == 0:
         first = first_entry(cache, i, slot)
         for e in range(first, first + cache.length[i * len(cache.score) + slot]):
@@ -368,7 +373,7 @@ def free_slot(packed, i, cache):
     slots = len(cache.score)
     if cache.count[i] < slots:
         cache.count[i] += 1
-        wake_all(cache, i)
+        activate_all(cache, i)
         return cache.count[i] - 1
     mass = cache.mass[i * slots : (i + 1) * slots]
     used = cache.used[i * slots : (i + 1) * slots]
@@ -472,9 +477,9 @@ def rebuild_points(packed, cache, z):
     for i in range(len(packed.weight)):
         first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
         point = z[first:last]
-        share = cache.mass[i * slots]
+        mass = cache.mass[i * slots]
         for p in range(len(point)):
-            point[p] = share * cache.anchor[first + p] if share > 0.0 else 0.0
+            point[p] = mass * cache.anchor[first + p] if mass > 0.0 else 0.0
         for slot in range(1, cache.count[i]):
             if cache.mass[i * slots + slot] > 0.0:
                 add_vertex(cache, i, slot, cache.mass[i * slots + slot], point)

@@ -11,11 +11,11 @@ from maxmargin._numba.passes.vertex_cache import (
     FLOAT,
     INT,
     VERTEX_CACHE,
-    put_to_sleep,
+    activate_all,
+    deactivate_low,
     score_cached,
     score_slots,
     store_vertex,
-    wake_all,
 )
 from maxmargin._numba.passes.vertex_steps import apply_masses, move_masses
 from maxmargin._numba.passes.weights import WEIGHTS, count_step, score_sample
@@ -30,7 +30,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
     NaN if the vertex cannot be stored. limit: exchanges between pairs of vertices; 1 is the
     pairwise step, 0 the Frank-Wolfe step.
     """
-    wake_all(cache, i)
+    activate_all(cache, i)
     value = score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
     slot = store_vertex(packed, i, workspace, cache, counters.epoch[0])
     if slot < 0:
@@ -40,7 +40,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
         move_masses(packed, i, cache, alpha, limit, relaxation, gap)
     apply_masses(packed, i, cache, counters.epoch[0], alpha, weights, z)
     count_step(weights, True)
-    put_to_sleep(cache, i, gap)
+    deactivate_low(cache, i, gap)
     return gap
 
 
@@ -53,7 +53,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
 def oracle_pass(
     packed, workspace, cache, maximize, order, alpha, limit, relaxation, weights, z, counters, gaps
 ):
-    """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
+    """Call the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
@@ -77,8 +77,8 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weigh
             continue
         value = score_cached(packed, i, workspace, cache, weights)
         best = -np.inf
-        for a in range(cache.n_awake[i]):
-            best = max(best, cache.score[cache.awake[i * slots + a]])
+        for a in range(cache.n_active[i]):
+            best = max(best, cache.score[cache.active[i * slots + a]])
         gap = best - value
         if gap > 0.0:
             total += packed.weight[i] * gap

@@ -14,11 +14,11 @@ from maxmargin._numba.passes.vertex_cache import (
     first_entry,
     image_of,
 )
-from maxmargin._numba.passes.weights import WEIGHTS, cut_weight, is_plain, move_weights
+from maxmargin._numba.passes.weights import SQUARE, WEIGHTS, clip_weight, is_free, move_weights
 
 
 @compile_inlined
-def overshoot_length(start, awake, step, score, before, relaxation):
+def overshoot_length(start, active, step, score, before, relaxation):
     """How far to go along `step`, the change of masses: `relaxation` times its best length.
 
     Over-relaxation below 2 keeps the dual rising and cures the slow zigzag between blocks that
@@ -26,44 +26,44 @@ def overshoot_length(start, awake, step, score, before, relaxation):
     changes nothing while the steps add up to zero and keeps rounding out of the slope.
     """
     best = before[0]
-    for a in range(1, len(awake)):
+    for a in range(1, len(active)):
         best = max(best, before[a])
-    slope, bend, largest = 0.0, 0.0, 0.0
-    for a in range(len(awake)):
+    slope, curvature, largest = 0.0, 0.0, 0.0
+    for a in range(len(active)):
         if step[a] != 0.0:
             slope += (before[a] - best) * step[a]
-            bend += (before[a] - score[a]) * step[a]
+            curvature += (before[a] - score[a]) * step[a]
             largest = max(largest, abs(step[a]))
-    if relaxation == 1.0 or largest < 1e-10 or bend <= 0.0 or slope <= 0.0:
+    if relaxation == 1.0 or largest < 1e-10 or curvature <= 0.0 or slope <= 0.0:
         return 1.0
-    length = min(2.0, relaxation * slope / bend)
-    for a in range(len(awake)):
+    length = min(2.0, relaxation * slope / curvature)
+    for a in range(len(active)):
         if step[a] < 0.0:
-            length = min(length, -start[awake[a]] / step[a])
+            length = min(length, -start[active[a]] / step[a])
     return length
 
 
 @compile_internal(INT(INTS, *[FLOATS] * 5, FLOAT, INT, FLOAT, FLOAT))
 def exchange_masses(
-    awake, own_mass, gram, own_score, start, dense, rate, limit, tolerance, relaxation
+    active, own_mass, gram, own_score, start, dense, rate, limit, tolerance, relaxation
 ):
-    """Exact steps between pairs of slots that are awake until scores agree; returns how many.
+    """Exact steps between pairs of slots that are active until scores agree; returns how many.
 
     own_mass, gram, own_score, start: of all slots of the block. rate = omega / alpha. Of the slots
     with mass, the one whose exchange with the best slot raises the dual most gives (second-order
     choice, Fan, Chen and Lin 2005).
     """
-    slots, n = len(own_score), len(awake)
-    # the awake slots side by side: a third faster than through their numbers
+    slots, n = len(own_score), len(active)
+    # the active slots side by side: a third faster than through their numbers
     mass, score = dense[:n], dense[n : 2 * n]
     before, step = dense[2 * n : 3 * n], dense[3 * n : 4 * n]
-    curve = dense[4 * n : (4 + n) * n]
+    hessian = dense[4 * n : (4 + n) * n]
     for a in range(n):
-        mass[a] = own_mass[awake[a]]
-        score[a] = own_score[awake[a]]
+        mass[a] = own_mass[active[a]]
+        score[a] = own_score[active[a]]
         before[a], step[a] = score[a], 0.0
         for b in range(n):
-            curve[a * n + b] = rate * gram[awake[a] * slots + awake[b]]
+            hessian[a * n + b] = rate * gram[active[a] * slots + active[b]]
     steps = 0
     while steps < limit:
         high = 0
@@ -71,25 +71,25 @@ def exchange_masses(
             if score[b] > score[high]:
                 high = b
         best = score[high]
-        row = curve[high * n : (high + 1) * n]
-        low, gain, bend, widest = -1, 0.0, 0.0, 0.0
+        row = hessian[high * n : (high + 1) * n]
+        low, gain, curvature, widest = -1, 0.0, 0.0, 0.0
         for b in range(n):
             rise = best - score[b]
             if mass[b] == 0.0 or rise <= 0.0:
                 continue
             widest = max(widest, rise)
-            bent = row[high] + curve[b * n + b] - 2.0 * row[b]
-            raised = mass[b] * (rise - 0.5 * bent * mass[b])
-            if rise < bent * mass[b]:
-                raised = 0.5 * rise * rise / bent
+            own = row[high] + hessian[b * n + b] - 2.0 * row[b]
+            raised = mass[b] * (rise - 0.5 * own * mass[b])
+            if rise < own * mass[b]:
+                raised = 0.5 * rise * rise / own
             if raised > gain:
-                low, gain, bend = b, raised, bent
+                low, gain, curvature = b, raised, own
         if low < 0 or widest <= tolerance:
             break
         rise = best - score[low]
         move = mass[low]
-        if rise < bend * move:
-            move = rise / bend
+        if rise < curvature * move:
+            move = rise / curvature
             mass[low] -= move
         else:
             mass[low] = 0.0
@@ -97,22 +97,22 @@ def exchange_masses(
         # moves are summed by themselves: as differences of masses, small ones would be lost
         step[low] -= move
         step[high] += move
-        other = curve[low * n : (low + 1) * n]
+        other = hessian[low * n : (low + 1) * n]
         for b in range(n):
             score[b] -= move * (row[b] - other[b])
         steps += 1
-    share = overshoot_length(start, awake, step, score, before, relaxation)
+    length = overshoot_length(start, active, step, score, before, relaxation)
     total, heaviest = 0.0, 0
     for a in range(n):
-        moved = start[awake[a]] + share * step[a]
+        moved = start[active[a]] + length * step[a]
         mass[a] = moved if moved > 1e-15 else 0.0
         total += mass[a]
         if mass[a] > mass[heaviest]:
             heaviest = a
     mass[heaviest] += 1.0 - total  # rounding never adds up
     for a in range(n):
-        own_mass[awake[a]] = mass[a]
-        own_score[awake[a]] = before[a] + share * (score[a] - before[a])
+        own_mass[active[a]] = mass[a]
+        own_score[active[a]] = before[a] + length * (score[a] - before[a])
     return steps
 
 
@@ -120,28 +120,28 @@ def exchange_masses(
 def shift_masses(cache, i, rate, gap):
     """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
     slots = len(cache.score)
-    awake = cache.awake[i * slots : i * slots + cache.n_awake[i]]
+    active = cache.active[i * slots : i * slots + cache.n_active[i]]
     mass = cache.mass[i * slots : (i + 1) * slots]
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     score = cache.score
-    high = awake[0]
-    for j in awake:
+    high = active[0]
+    for j in active:
         if score[j] > score[high]:
             high = j
-    bend = gram[high * slots + high]
-    for j in awake:
-        bend -= 2.0 * mass[j] * gram[high * slots + j]
-        for k in awake:
-            bend += mass[j] * mass[k] * gram[j * slots + k]
-    step = 1.0 if gap >= rate * bend else gap / (rate * bend)
-    for j in awake:
+    curvature = gram[high * slots + high]
+    for j in active:
+        curvature -= 2.0 * mass[j] * gram[high * slots + j]
+        for k in active:
+            curvature += mass[j] * mass[k] * gram[j * slots + k]
+    step = 1.0 if gap >= rate * curvature else gap / (rate * curvature)
+    for j in active:
         mass[j] *= 1.0 - step
     mass[high] += step
 
 
 @compile_inlined
 def move_masses(packed, i, cache, alpha, limit, relaxation, gap):
-    """Frank-Wolfe step (limit 0) or at most `limit` exchanges between the slots that are awake."""
+    """Frank-Wolfe step (limit 0) or at most `limit` exchanges between the slots that are active."""
     rate = packed.weight[i] / alpha
     if limit == 0:
         shift_masses(cache, i, rate, gap)
@@ -149,7 +149,7 @@ def move_masses(packed, i, cache, alpha, limit, relaxation, gap):
         slots = len(cache.score)
         first = i * slots
         exchange_masses(
-            cache.awake[first : first + cache.n_awake[i]],
+            cache.active[first : first + cache.n_active[i]],
             cache.mass[first : first + slots],
             cache.gram[first * slots : (first + slots) * slots],
             cache.score,
@@ -168,8 +168,8 @@ def apply_images(packed, i, cache, alpha, weights):
     slots = len(cache.score)
     change = cache.change[: cache.size[i]]
     change[:] = 0.0
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         step = cache.mass[i * slots + slot] - cache.start[slot]
         if step != 0.0:
             image = image_of(cache, i, slot)
@@ -179,10 +179,10 @@ def apply_images(packed, i, cache, alpha, weights):
 
 
 @compile_inlined
-def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before, plain, z):
+def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before, free, z):
     """z_i[p] += step, and w with it, whose parts are those of `Weights`.
 
-    before : A before this step. plain : `is_plain`, a constant; sign and norm are then not looked
+    before : A before this step. free : `is_free`, a constant; sign and norm are then not looked
     at.
     """
     place = packed.part_ptr[i] + p
@@ -194,27 +194,27 @@ def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before
         if not is_one:
             change = scale * step * value[x]
         place = np.int64(index[x]) + k
-        if plain:
+        if free:
             v[place] += change
             if len(correction) > 0:
                 correction[place] += before * change
         else:
-            old = cut_weight(sign, place, v[place])
+            old = clip_weight(sign, place, v[place])
             v[place] += change
-            new = cut_weight(sign, place, v[place])
-            norm[2] += (new - old) * (new + old)
+            new = clip_weight(sign, place, v[place])
+            norm[SQUARE] += (new - old) * (new + old)
             if len(correction) > 0:
                 correction[place] += before * (new - old)
 
 
 @compile_inlined
-def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, plain, z):
+def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free, z):
     """Carry the change of masses since `score_slots` over to z_i and w, part by part."""
     slots = len(cache.score)
     scale = -packed.weight[i] / alpha
     first_row = packed.row_ptr[i]
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         step = cache.mass[i * slots + slot] - cache.start[slot]
         if step == 0.0:
             continue
@@ -225,15 +225,15 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, plain
                     if anchor[p] != 0.0:
                         move_part(
                             packed, i, step * anchor[p], p, r, k, scale, v, sign, norm, correction,
-                            before, plain, z,
+                            before, free, z,
                         )  # fmt: skip
                     p += 1
             continue
         first = first_entry(cache, i, slot)
         for e in range(first, first + cache.length[i * slots + slot]):
             cache.delta[cache.part[e]] += step * cache.value[e]
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         if slot > 0 and cache.mass[i * slots + slot] != cache.start[slot]:
             first = first_entry(cache, i, slot)
             for e in range(first, first + cache.length[i * slots + slot]):
@@ -243,7 +243,7 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, plain
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
                     move_part(
-                        packed, i, step, p, r, k, scale, v, sign, norm, correction, before, plain,
+                        packed, i, step, p, r, k, scale, v, sign, norm, correction, before, free,
                         z,
                     )  # fmt: skip
 
@@ -269,15 +269,15 @@ def apply_masses(packed, i, cache, now, alpha, weights, z):
     """Carry the change of masses since `score_slots` over to w and, without images, to z_i."""
     slots = len(cache.score)
     moved = False
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
+    for a in range(cache.n_active[i]):
+        slot = cache.active[i * slots + a]
         mass = cache.mass[i * slots + slot]
         if mass > 0.0:
             cache.used[i * slots + slot] = now
         moved = moved or mass != cache.start[slot]
     if moved and len(cache.image) > 0:
         apply_images(packed, i, cache, alpha, weights)
-    elif moved and is_plain(weights):
+    elif moved and is_free(weights):
         average = weights.average
         apply_vertices(packed, i, cache, alpha, weights.v, average.correction, average.total[0], z)
     elif moved:

@@ -31,6 +31,7 @@ from maxmargin._numba.packed_samples import (
 )
 
 SIGNS = types.Array(types.int8, 1, "C")
+SCALE, RADIUS, SQUARE = 0, 1, 2  # places in `Weights.norm`
 SEARCH_STEPS = 60  # of a line search, which needs a few mostly
 ENOUGH = 1e-6  # of the first slope: a line search ends there, 1e-12 of its gain below the best
 
@@ -56,7 +57,7 @@ class Weights(NamedTuple):
 
     v: np.ndarray  # (d,)
     sign: np.ndarray  # (d,) 1 where w must not be negative, -1 where not positive, else 0; or empty
-    norm: np.ndarray  # (3,) scale, radius, |P(v)|^2; the last is kept up to date if radius < inf
+    norm: np.ndarray  # (3,) at SCALE, RADIUS and SQUARE: |P(v)|^2, kept up to date if radius < inf
     average: Average
 
 
@@ -70,14 +71,14 @@ def start_average(size: int = 0) -> Average:
 
 
 @compile_inlined
-def is_plain(weights):
-    """Whether w is v, but for `scale`."""
-    return len(weights.sign) == 0 and weights.norm[1] == np.inf
+def is_free(weights):
+    """Whether w is v times SCALE, without signs or a ball."""
+    return len(weights.sign) == 0 and weights.norm[RADIUS] == np.inf
 
 
 @compile_inlined
-def cut_weight(sign, k, value):
-    """What P makes of a value of v_k. sign: of all weights, or empty."""
+def clip_weight(sign, k, value):
+    """P for one weight: 0 if `value` has the wrong sign for weight k. sign: of all, or empty."""
     if len(sign) > 0 and sign[k] * value < 0.0:
         return 0.0
     return value
@@ -86,7 +87,7 @@ def cut_weight(sign, k, value):
 @compile_inlined
 def scale_for(weights, square):
     """The s that belongs to |P(v)|^2."""
-    scale, radius = weights.norm[0], weights.norm[1]
+    scale, radius = weights.norm[SCALE], weights.norm[RADIUS]
     if scale * scale * square > radius * radius:
         return radius / np.sqrt(square)
     return scale
@@ -97,13 +98,13 @@ def count_step(weights, growing):
     """Add the present weights to the average; growing : with the step's number as their weight."""
     weights.average.steps[0] += 1.0
     rho = weights.average.steps[0] if growing else 1.0
-    weights.average.total[0] += rho * scale_for(weights, weights.norm[2])
+    weights.average.total[0] += rho * scale_for(weights, weights.norm[SQUARE])
 
 
 @compile_internal(types.void(PACKED, types.int64, WEIGHTS, FLOATS))
 def gather_within(packed, i, weights, local):
     """Copy the weights w that sample i touches to `local`."""
-    scale = scale_for(weights, weights.norm[2])
+    scale = scale_for(weights, weights.norm[SQUARE])
     gather_weights(packed, i, weights.v, local)
     n = 0
     if len(weights.sign) > 0:
@@ -156,12 +157,12 @@ def move_signed(packed, i, change, scale, weights, before):
 def move_weights(packed, i, change, scale, weights):
     """Let v += scale * change on the weights that sample i touches."""
     before = weights.average.total[0]
-    if is_plain(weights):
+    if is_free(weights):
         scatter_weights(packed, i, change, scale, weights.v)
         if len(weights.average.correction) > 0 and before != 0.0:
             scatter_weights(packed, i, change, scale * before, weights.average.correction)
         return
-    weights.norm[2] += move_signed(packed, i, change, scale, weights, before)
+    weights.norm[SQUARE] += move_signed(packed, i, change, scale, weights, before)
 
 
 @compile_internal(types.float64(PACKED, types.int64, FLOATS, types.float64, WEIGHTS), reorder=True)
@@ -186,7 +187,7 @@ def slope_at(packed, i, change, step, weights):
                 square -= step * u[k] * (2.0 * v[k] - step * u[k])
                 inner += (v[k] - step * u[k]) * u[k]
         n += width
-    return inner * scale_for(weights, max(weights.norm[2] + square, 0.0))
+    return inner * scale_for(weights, max(weights.norm[SQUARE] + square, 0.0))
 
 
 @compile_internal(
@@ -197,6 +198,8 @@ def slope_at(packed, i, change, step, weights):
 )  # fmt: skip
 def best_share(packed, i, change, rate, weights, gain, gap, first):
     """The share in [0, 1] of a step -rate * change of v at which the dual is highest, nearly.
+
+    As `solvers.domain_steps.best_share`, which knows any domain.
 
     gain : c_i . delta, so that the slope is gain + w . change, which is the gap at first. It falls,
     and is linear between the kinks of w: halving with secants (Illinois) needs a few sums over the

@@ -55,7 +55,7 @@ def _picture(drawing: dict[str, Any], own: dict[str, Any]) -> tuple[bytes, int, 
 
 
 def _unpacked(text: str, size: int) -> bytes:
-    """So many bytes, never more, whatever is packed in the text."""
+    """Return `size` bytes, never more, whatever is packed in the text."""
     try:
         found = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
     except zlib.error as error:

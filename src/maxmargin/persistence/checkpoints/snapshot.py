@@ -108,9 +108,9 @@ def take_snapshot(run: Run, packed: bool = False) -> Snapshot:
         best=run.best,
         newest=None if run.newest is run.state.w else run.newest,
         chosen=run.chosen,
-        next=run._next,
-        last=run._last,
-        winner=run._winner,
+        next=run.next_certificate,
+        last=run.last_certificate,
+        winner=run.winner,
         wall=time.perf_counter() - run.started,
         memories=[(name, memory) for name, memory in remembered if memory is not None],
         version=VERSION,
@@ -153,10 +153,14 @@ def restore_run(run: Run, snapshot: Snapshot, path: Path) -> None:
     run.primal, run.dual = snapshot.primal, snapshot.dual
     run.best, run.chosen = snapshot.best, snapshot.chosen
     run.newest = run.state.w if snapshot.newest is None else snapshot.newest
-    run._next, run._last, run._winner = snapshot.next, snapshot.last, snapshot.winner
+    run.next_certificate, run.last_certificate, run.winner = (
+        snapshot.next,
+        snapshot.last,
+        snapshot.winner,
+    )
     run.started = time.perf_counter() - snapshot.wall
     run.resumed = snapshot.memories
-    if run._proven() and run._last == run.state.epoch:
+    if run.is_proven() and run.last_certificate == run.state.epoch:
         run.stop(Status.CONVERGED)
 
 

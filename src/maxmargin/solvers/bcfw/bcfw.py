@@ -36,12 +36,12 @@ from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegative
 
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 #: "auto" passes over cached vertices end when the gap among them is this share of the oracle's:
-#: what is gained below that is soon undone by the next vertices;
-_SHARE = 0.1
-#: that is looked at after this many passes, or when they have cost about what the oracle has:
-_CHUNK, _MOST = 5, 100
-#: with images a visit takes as long as an oracle needs for 30 parts
-_PARTS = 30
+#: what is gained below that is soon undone by the next vertices
+_ENOUGH = 0.1
+#: passes after which that is looked at, and the most passes there are
+_PASSES, _MOST_PASSES = 5, 100
+#: with images a visit takes as long as an oracle needs for this many parts
+_PARTS_PER_VISIT = 30
 
 
 @dataclass(repr=False)
@@ -263,7 +263,7 @@ class BCFW(Solver[BCFWState]):
             finally:  # an oracle in Python may be interrupted
                 if state.stores == "images":
                     rebuild_points(problem.packed, state.vertex_cache, state.z)
-        state.n_oracle += len(order)  # at the last certificate, if they were known
+        state.n_oracle += len(order)  # known outputs count here, not where they were computed
         state.estimate = _weighted_gap(problem, state)
 
     def _order(self, problem: Problem, state: BCFWState) -> np.ndarray:
@@ -272,19 +272,20 @@ class BCFW(Solver[BCFWState]):
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % 10 and np.isfinite(gaps).all():
-            chance = np.maximum(gaps, 0.0) * problem.packed.weight
+            chance = np.maximum(gaps, 0.0) * problem.sample_weight
             if chance.sum() > 0:
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
 
     def _plain_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
-        """Ask the oracle for each sample, and go towards its answer."""
-        in_python = self.line_search and problem.weight_limits is None
-        length = WHOLE if in_python else SEARCH if self.line_search else SCHEDULE
+        """Call the oracle for each sample, and go towards its output."""
+        # in a domain that compiled code does not know, `visit_samples` draws whole steps back
+        draw_back = self.line_search and problem.weight_limits is None
+        rule = WHOLE if draw_back else SEARCH if self.line_search else SCHEDULE
 
         def steps(order: np.ndarray, weights: Weights) -> None:
             packed, gaps = problem.packed, state.gaps
-            rest = (problem.alpha, length, weights, state.z, state.counters)
+            rest = (problem.alpha, rule, weights, state.z, state.counters)
 
             def step(i: int, workspace: Any, value: float) -> None:
                 gaps[i] = frank_wolfe_step(packed, i, workspace, *rest)
@@ -300,15 +301,15 @@ class BCFW(Solver[BCFWState]):
                 gaps=gaps,
             )
 
-        gaps = state.gaps if in_python else None
+        gaps = state.gaps if draw_back else None
         visit_samples(steps, problem, state, state.w_unprojected, order, gaps=gaps)
 
     def _policy(self) -> tuple[int, float]:
-        """Exchanges a visit, and how far to go along them."""
+        """Exchanges per visit, and the length of their sum relative to the best one."""
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
     def _oracle_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
-        """Ask the oracle for each sample, store its answer, and step between cached vertices."""
+        """Call the oracle for each sample, store its output, and step between cached vertices."""
         packed, gaps, cache = problem.packed, state.gaps, state.vertex_cache
         known = state.oracle_outputs if state.outputs_known else None
         state.outputs_known = False
@@ -344,17 +345,19 @@ class BCFW(Solver[BCFWState]):
 
         Counted, not timed: the same seed gives the same bits.
         """
-        most = _CHUNK if passes == "auto" else int(passes)
+        most = _PASSES if passes == "auto" else int(passes)
         target = -np.inf
         if passes == "auto" and (state.stores == "images" or problem.oracle.is_expensive):
-            parts = int(problem.part_ptr[-1]) // (_PARTS * problem.n)
-            most = _MOST if problem.oracle.is_expensive else min(max(parts, most), _MOST)
-            most, target = most // _CHUNK * _CHUNK, _SHARE * _weighted_gap(problem, state)
+            parts = int(problem.part_ptr[-1]) // (_PARTS_PER_VISIT * problem.n)
+            most = (
+                _MOST_PASSES if problem.oracle.is_expensive else min(max(parts, most), _MOST_PASSES)
+            )
+            most, target = most // _PASSES * _PASSES, _ENOUGH * _weighted_gap(problem, state)
         for count in range(1, most + 1):
             left = step_between_vertices(
                 problem, state, state.rng.permutation(problem.n), *self._policy()
             )
-            if count % _CHUNK == 0 and left <= target:
+            if count % _PASSES == 0 and left <= target:
                 return
 
     # -- certificates ------------------------------------------------------------------------------
@@ -393,5 +396,5 @@ class BCFW(Solver[BCFWState]):
 
 def _weighted_gap(problem: Problem, state: BCFWState) -> float:
     """Gap of all samples at their last calls of the oracle."""
-    weighty = problem.packed.weight > 0
-    return float(problem.packed.weight[weighty] @ np.maximum(state.gaps[weighty], 0.0))
+    weighty = problem.sample_weight > 0
+    return float(problem.sample_weight[weighty] @ np.maximum(state.gaps[weighty], 0.0))

@@ -97,8 +97,8 @@ def make_vertex_cache(
         mass=np.zeros(n * slots),
         gram=np.zeros(n * slots * slots),
         used=np.zeros(n * slots, dtype=np.int64),
-        awake=np.zeros(n * slots, dtype=np.int64),
-        n_awake=np.zeros(n, dtype=np.int64),
+        active=np.zeros(n * slots, dtype=np.int64),
+        n_active=np.zeros(n, dtype=np.int64),
         anchor=sparse_zeros(int(problem.part_ptr[-1]), n),
         length=np.zeros(n * slots, dtype=np.int64),
         entry_ptr=entry_ptr[:-1].copy(),
@@ -156,8 +156,8 @@ def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheSt
     row = packed.row_ptr[sample] + found.row
     ranges = {
         "count": (found.count, 1, slots + 1),
-        "n_awake": (found.n_awake, 0, slots + 1),
-        "awake": (found.awake, 0, slots),
+        "n_active": (found.n_active, 0, slots + 1),
+        "active": (found.active, 0, slots),
         "length": (found.length.reshape(n, slots), 0, fresh.room[:, None] + 1),
         "part": (found.part, 0, np.diff(packed.part_ptr)[sample]),
         "row": (found.row, 0, np.diff(packed.row_ptr)[sample]),

@@ -132,7 +132,7 @@ def add_cut(problem: Problem, cuts: Cuts, ids: np.ndarray, vertex: np.ndarray) -
     gram[k, :k] = gram[:k, k] = products
     gram[k, k] = image @ image
     cuts.mass[k], cuts.idle[k] = 0.0, 0
-    cuts.loss[k] = float(problem.packed.weight @ problem.loss_at(vertex))
+    cuts.loss[k] = float(problem.sample_weight @ problem.loss_at(vertex))
     cuts.ids[k * n : (k + 1) * n] = ids
     cuts.column[used : used + len(at)] = at
     cuts.value[used : used + len(at)] = image[at]

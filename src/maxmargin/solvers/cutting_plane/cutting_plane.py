@@ -180,7 +180,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
 
     def _note(self, problem: Problem, state: CuttingPlaneState, hinges: np.ndarray) -> None:
         """The objective at w is known now: keep the best."""
-        objective = float(problem.packed.weight @ np.maximum(hinges, 0.0))
+        objective = float(problem.sample_weight @ np.maximum(hinges, 0.0))
         objective += problem.alpha / 2 * float(state.w @ state.w)
         if objective < state.best_primal:
             state.best_primal, state.best_w = objective, state.w.copy()

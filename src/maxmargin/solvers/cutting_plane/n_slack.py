@@ -57,7 +57,7 @@ def sign_working_sets(problem: Problem, state: CacheState) -> None:
 
 def round_of_all(problem: Problem, state: CacheState, tol: float, every: int) -> None:
     """Ask all oracles in turn; solve after `every` new outputs, and at the end."""
-    weight = problem.packed.weight
+    weight = problem.sample_weight
     state.counters.epoch[0] = state.epoch
     dual = problem.dual(state.z, state.w)
     epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())

@@ -45,6 +45,8 @@ class ExponentiatedGradientState(BlockState):
     entropy: np.ndarray = state_field(empty_array)
     #: of the entropies in the dual; 1 for likelihoods, else lowered while the smoothed gap falls
     temperature: float = state_field(np.nan, warm="keep")
+    #: below which it is not lowered
+    coldest: float = state_field(np.nan)
     #: rate of each sample's next step, 0 if not known; (1,) the last one that raised the dual
     rates: np.ndarray = state_field(empty_array, warm="keep")
     last_rate: np.ndarray = state_field(lambda: np.ones(1), warm="keep")
@@ -164,7 +166,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         if problem.objective == "likelihood":
             return 1.0
         entropy = expected_points(problem, np.zeros(int(problem.part_ptr[-1])))[1]
-        most = float(problem.packed.weight @ entropy)
+        most = float(problem.sample_weight @ entropy)
         start = problem.primal(np.zeros(problem.dim))
         return _WARMEST * start / most if min(start, most) > 0 else 1.0
 
@@ -205,7 +207,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         # those of margins may be so large that their entropy, a small difference, is rounding
         is_likelihood = problem.objective == "likelihood"
         same = (own.temperature == 1.0) == is_likelihood and np.isfinite(own.temperature)
-        if same and own.potentials.shape == problem.truth.shape:
+        if same and own.potentials.shape == own.z.shape:
             self._begin(problem, own, own.potentials, own.temperature)
         else:
             own.rates, own.last_rate = np.zeros(problem.n), np.ones(1)
@@ -237,9 +239,9 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         else:
             self._visits(problem, state)
         state.n_oracle += int(state.counters.steps[0] - tried)
-        on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
+        on = problem.sample_weight > 0  # the slopes of others may be infinite for ever
         slopes = np.maximum(state.slopes[on], 0.0)
-        gap = state.temperature * float(problem.packed.weight[on] @ slopes) / 2
+        gap = state.temperature * float(problem.sample_weight[on] @ slopes) / 2
         if problem.objective == "likelihood":
             state.estimate = gap
         else:
@@ -247,10 +249,11 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
 
     def _cool(self, problem: Problem, state: ExponentiatedGradientState, gap: float) -> None:
         """Lower the temperature if smoothing costs more than the smoothed gap, to half of that."""
-        cost = state.temperature * float(problem.packed.weight @ state.entropy)
+        cost = state.temperature * float(problem.sample_weight @ state.entropy)
         if gap < cost:
-            coldest = _COLDEST * self._first_temperature(problem)
-            state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, coldest)
+            if np.isnan(state.coldest):  # a pass over all samples
+                state.coldest = _COLDEST * self._first_temperature(problem)
+            state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, state.coldest)
 
     def _visits(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A pass over single samples."""
@@ -333,7 +336,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     def _step(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A step of all samples at once."""
         temperature, rate = state.temperature, state.last_rate[0]
-        omega, potentials = problem.packed.weight, state.potentials
+        omega, potentials = problem.sample_weight, state.potentials
         scores = scores_of(problem, state.w) / temperature
         ahead = scores - potentials
         for _ in range(entropic.TRIES):
@@ -347,8 +350,8 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             square = float(change @ change) / problem.alpha / temperature
             gains = inner_products(problem, scores, delta) + entropy - state.entropy
             size = float(omega @ inner_products(problem, np.abs(scores), z + state.z))
-            bend = rate * slope + square
-            best = slope / bend if bend > 0 else np.inf
+            curvature = rate * slope + square
+            best = slope / curvature if curvature > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
             used, rate = rate, entropic.entropic_rate(found, rate, float(self.growth))
             if found[0] >= 0:
@@ -395,4 +398,4 @@ def _smoothed_dual(
 ) -> float:
     if problem.objective == "likelihood":
         return problem.dual(z, entropy=entropy)
-    return problem.dual(z) + temperature * float(problem.packed.weight @ entropy)
+    return problem.dual(z) + temperature * float(problem.sample_weight @ entropy)

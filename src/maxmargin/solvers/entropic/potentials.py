@@ -9,7 +9,8 @@ import numpy as np
 from maxmargin._numba.passes.batch import apply_range
 from maxmargin._numba.passes.exponentiated_gradient import copy_scores
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.problem import NO_POINTS, Problem
+from maxmargin.problem import Problem
+from maxmargin.samples import NO_POINTS
 
 
 def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +47,7 @@ def why_stuck(problem: Problem, i: int, w: np.ndarray) -> Exception:
         why = "its scores are not finite"
         return FloatingPointError(f"sample {i}: {why}; scale the features down.")
     try:
-        problem.calls.answer("marginals", scores, i)
+        problem.calls.compute("marginals", scores, i)
     except InfeasibleError as error:
         return error
     return FloatingPointError(f"sample {i}: `marginals` failed; scale the features down.")

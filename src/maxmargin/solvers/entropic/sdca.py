@@ -98,15 +98,15 @@ class SDCA(Solver[SDCAState]):
         order = self._order(problem, state)
         self._pass(problem, state, order)
         state.n_oracle += len(order)
-        weighty = problem.packed.weight > 0
-        state.estimate = float(problem.packed.weight[weighty] @ state.gaps[weighty])
+        weighty = problem.sample_weight > 0
+        state.estimate = float(problem.sample_weight[weighty] @ state.gaps[weighty])
 
     def _order(self, problem: Problem, state: SDCAState) -> np.ndarray:
         n, gaps = problem.n, state.gaps
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % _REFRESH and np.isfinite(gaps).all():
-            chance = np.maximum(gaps, 0.0) * problem.packed.weight
+            chance = np.maximum(gaps, 0.0) * problem.sample_weight
             if chance.sum() > 0:
                 chance = (1 - _EVEN) * chance / chance.sum() + _EVEN / n
                 return state.rng.choice(n, size=n, p=chance / chance.sum())

@@ -56,7 +56,7 @@ class ConeProgram(NamedTuple):
 
 def point_features(problem: Problem, found: Polytopes) -> sparse.csr_array:
     """omega_i F_i^T for all entries of the points u, a row for each."""
-    scale = sparse.diags_array(problem.packed.weight[found.owner])
+    scale = sparse.diags_array(problem.sample_weight[found.owner])
     features = sparse.csr_array(scale @ (found.lift.T @ part_features(problem.packed, problem.dim)))
     features.eliminate_zeros()
     return features
@@ -74,7 +74,7 @@ def cone_program(
     found = sample_polytopes(problem) if found is None else found
     features = point_features(problem, found) if features is None else features
     cones = weight_cones(problem.domain, problem.dim)
-    omega = problem.packed.weight[found.owner]
+    omega = problem.sample_weight[found.owner]
     # the difference of the points' scores from what their prices cover
     points = [features, _empty(len(omega), cones.n_sizes), -found.matrix.T]
     signed = np.flatnonzero(~found.equal)
@@ -92,7 +92,7 @@ def cone_program(
         linear=np.concatenate(
             [-problem.features(problem.truth), np.zeros(cones.n_sizes), found.bound]
         ),
-        constant=float(-problem.packed.weight @ _truth_costs(problem)),
+        constant=float(-problem.sample_weight @ _truth_costs(problem)),
         matrix=sparse.csc_array(sparse.vstack(blocks)),
         bound=np.concatenate(bounds),
         cones=[own for own in kinds if own[1]],

@@ -47,7 +47,7 @@ def sample_polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
     owner = np.repeat(np.arange(problem.n), [part.lift.shape[1] for part in own])
     # an entry of u that would switch a forbidden part on is left out
     kept = np.asarray(lift[banned].sum(axis=0)).ravel() == 0
-    kept &= problem.packed.weight[owner] > 0
+    kept &= problem.sample_weight[owner] > 0
     matrix = matrix[:, kept]
     used = np.diff(matrix.indptr) > 0
     return Polytopes(

@@ -185,7 +185,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
         else:
             u, miss = nearest_feasible(program.polytopes, solution.points)
             z = program.polytopes.lift @ u
-            idle = problem.packed.weight == 0
+            idle = problem.sample_weight == 0
             for i in np.flatnonzero(idle).tolist():
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
             state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
@@ -201,7 +201,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
         """Next to z by the structure itself, where the equations leave more than rounding."""
-        own = [problem.calls.answer("project", z[problem.parts(i)], i) for i in range(problem.n)]
+        own = [problem.calls.compute("project", z[problem.parts(i)], i) for i in range(problem.n)]
         return np.concatenate(own)
 
     def candidates(self, problem: Problem, state: ReferenceQPState) -> list[np.ndarray]:

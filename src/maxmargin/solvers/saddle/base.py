@@ -119,7 +119,7 @@ class SaddleSolver(Solver[SaddleT]):
 
     def plain_ratio(self, problem: Problem) -> float:
         """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
-        weight = problem.packed.weight
+        weight = problem.sample_weight
         return float(weight.sum() / np.sum(weight**2))
 
     def _most_loss(self, problem: Problem) -> float:
@@ -133,7 +133,7 @@ class SaddleSolver(Solver[SaddleT]):
             costs = problem.loss_costs[problem.parts(i)]
             most_costly = np.sort(costs)[::-1][: size[layout]]
             most[i] = np.maximum(most_costly, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
-        return float(problem.packed.weight @ most)
+        return float(problem.sample_weight @ most)
 
     def first_step(self, problem: Problem, geometry: Weights, state: SaddleT) -> float:
         """The step before the first epoch; 1 / L by power iteration unless told otherwise.
@@ -166,7 +166,7 @@ class SaddleSolver(Solver[SaddleT]):
         size = int(state.warm_pointers[-1])
         state.warm_v, state.warm_u = np.zeros(size), np.zeros(size)
         state.loss_gradient = problem.loss_gradient(state.z)
-        state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
+        state.loss = float(problem.sample_weight @ problem.loss_at(state.z))
 
     def key(self, problem: Problem) -> int:
         """Checksums of the problem, and of the options that steps depend on."""
@@ -262,9 +262,9 @@ class SaddleSolver(Solver[SaddleT]):
                 if reference is not None:
                     allowed = np.isfinite(theta)
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
-                    sums_of_pass[1] += problem.packed.weight[i] * float(apart @ apart)
+                    sums_of_pass[1] += problem.sample_weight[i] * float(apart @ apart)
                 old = base[part].copy()
-                out[part] = problem.calls.answer("project", old + step * theta, i)
+                out[part] = problem.calls.compute("project", old + step * theta, i)
                 measure_sample_move(problem, i, out[part], old, sums[0], sums_of_pass)
 
         (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)
@@ -273,7 +273,7 @@ class SaddleSolver(Solver[SaddleT]):
     # -- certificates ------------------------------------------------------------------------------
     def _finalize(self, problem: Problem, state: SaddleT) -> None:
         state.loss_gradient = problem.loss_gradient(state.z)
-        state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
+        state.loss = float(problem.sample_weight @ problem.loss_at(state.z))
 
     def bound(self, problem: Problem, state: SaddleT) -> float:
         """The minimum over W of L(., z), from the gradient and the loss of z that the state keeps.
@@ -310,13 +310,13 @@ class SaddleSolver(Solver[SaddleT]):
     def square_distance(self, problem: Problem, z: np.ndarray, other: np.ndarray) -> float:
         """Return `sum_i omega_i |z_i - other_i|^2`."""
         squares = np.add.reduceat((z - other) ** 2, problem.part_ptr[:-1])
-        return float(problem.packed.weight @ squares)
+        return float(problem.sample_weight @ squares)
 
     def spread(self, problem: Problem) -> float:
         """Return a bound on the distance of any two z, `sum_i omega_i |z - z'|^2 / 2`."""
         radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts])
-        return float(problem.packed.weight @ squares) / 2
+        return float(problem.sample_weight @ squares) / 2
 
 
 def check_entropic(domain: Domain) -> None:

@@ -206,7 +206,7 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
         state.step = self.length(problem, geometry, state)
         state.u_w = state.w.copy()
         state.loss_gradient = np.zeros(problem.dim) if low else problem.loss_gradient(z)
-        state.loss = 0.0 if low else float(problem.packed.weight @ problem.loss_at(z))
+        state.loss = 0.0 if low else float(problem.sample_weight @ problem.loss_at(z))
         state.loss_gradient_u, state.loss_u = state.loss_gradient.copy(), state.loss
         state.warm_pointers = self.warm_pointers(problem)
         state.z = np.empty(0) if low else state.z

@@ -153,10 +153,10 @@ class ProjectedSteps:
             base, gradient = state.anchor_z[part], problem.scores(look, i)
             v = base.copy()
             if self.solver.past:
-                u = problem.calls.answer("project", base + step * (s + gradient), i)
+                u = problem.calls.compute("project", base + step * (s + gradient), i)
             else:
-                v = v if t == 0 else problem.calls.answer("project", base + step * s, i)
-                u = problem.calls.answer("project", v + step * gradient, i)
+                v = v if t == 0 else problem.calls.compute("project", base + step * s, i)
+                u = problem.calls.compute("project", v + step * gradient, i)
                 measure_sample_move(problem, i, v, v, sums[0], np.zeros(len(sums_of_pass)))
             measure_sample_move(problem, i, u, v, sums[1], sums_of_pass)
             if not low:

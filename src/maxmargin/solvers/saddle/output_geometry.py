@@ -100,7 +100,7 @@ class EntropicOutputs:
             if self.height != 0.0 or layout not in known:  # else all of a layout are the same
                 known[layout] = self._farthest(q[problem.parts(i)], layout)
             far[i] = known[layout]
-        return float(problem.packed.weight @ far)
+        return float(problem.sample_weight @ far)
 
     def _farthest(self, q: np.ndarray, layout: Layout) -> float:
         """The largest log Z(q) - q . s over outputs s; for matchings, a bound."""
@@ -118,7 +118,7 @@ class EntropicOutputs:
             return geometry.norm(problem, steps)
         radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts]) / 4
-        found = geometry.norm(problem, steps, problem.packed.weight * squares)
+        found = geometry.norm(problem, steps, problem.sample_weight * squares)
         columns = geometry.column_norms(problem)
         if columns is None or problem.oracle.compiled_function("maximize") is None:
             return found
@@ -131,7 +131,7 @@ class EntropicOutputs:
         for i, layout in enumerate(problem.layouts):
             own = columns[problem.parts(i)]
             most[i] = own @ problem.structure.maximize(own, layout)
-        return float(np.sqrt(problem.packed.weight @ most**2))
+        return float(np.sqrt(problem.sample_weight @ most**2))
 
     def move(
         self, steps: Steps, q: np.ndarray, in_ranges: Callable, keep: bool
@@ -170,13 +170,13 @@ class EntropicOutputs:
         """The compiled `marginals_range`, for structures with `marginals` in Python."""
         problem = self.problem
         for i in samples:
-            part, layout, omega = problem.parts(i), problem.layouts[i], problem.packed.weight[i]
+            part, layout, omega = problem.parts(i), problem.layouts[i], problem.sample_weight[i]
             truth = problem.truth[part]
             if len(q):
                 base = q[part]
             else:
                 base = _ahead(self.height * truth, problem.scores(steps.mean, i), steps.far)
-            u = problem.calls.answer(
+            u = problem.calls.compute(
                 "marginals", _ahead(base, problem.scores(steps.look, i), steps.lead), i
             )
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
@@ -185,7 +185,7 @@ class EntropicOutputs:
             measure_sample_move(problem, i, u, u, sums[0], sums_of_pass)
             if steps.once:
                 continue
-            v, on = problem.calls.answer("marginals", base, i), truth != 0
+            v, on = problem.calls.compute("marginals", base, i), truth != 0
             measure_sample_move(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
             value = problem.oracle.log_partition(base, layout) - float(base[on] @ truth[on])
             sums_of_pass[4] += omega * value

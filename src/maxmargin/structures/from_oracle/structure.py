@@ -114,13 +114,13 @@ class OracleStructure(Structure):
         if self.n_jobs is None and self.time_limit is None:
             return found
         check_options(self)
-        jobs = 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
-        if self.time_limit is None and jobs == 1:
+        count = 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
+        if self.time_limit is None and count == 1:
             return found
         limit = None if self.time_limit is None else float(self.time_limit)
-        key = (id(self.function), jobs, limit)
+        key = (id(self.function), count, limit)
         if getattr(self, "_pool", (None, None))[0] != key:  # an option has changed
-            self._pool = (key, Workers(self.function, takes_layout(self.function), jobs, limit))
+            self._pool = (key, Workers(self.function, takes_layout(self.function), count, limit))
         skip = limit is not None and self.on_timeout == "skip"
         return InProcesses(found, self._pool[1], skip)
 
@@ -134,8 +134,8 @@ class OracleStructure(Structure):
         if isinstance(layout, tuple) and len(layout) == 1 and isinstance(layout[0], Integral):
             return int(layout[0])
         raise ValueError(
-            f"how many parts has shape {layout!r}? Say so by n_parts, a number or a function of the"
-            " layout."
+            f"how many parts has layout {layout!r}? Say so by n_parts, a number or a function of"
+            " layouts."
         )
 
     def layout_of(self, n_parts: int) -> Layout:

@@ -117,16 +117,16 @@ class LinearProgram(Structure):
         return ""
 
     def constraints(self, layout: Layout) -> Constraints:
-        if self._whole_numbers():
+        if self._has_integers():
             raise self._missing("constraints")
         return _program(layout).constraints
 
-    def _whole_numbers(self) -> bool:
+    def _has_integers(self) -> bool:
         """Whether any part must be an integer."""
         return self.integral is not False and np.size(self.integral) > 0
 
     def _mask(self, program: Program) -> np.ndarray | None:
-        if not self._whole_numbers():
+        if not self._has_integers():
             return None
         if self.integral is True:
             return np.ones(program.n_parts, dtype=bool)
@@ -180,7 +180,7 @@ class ProgramOracle(Oracle):
 
     def has(self, ability: str) -> bool:
         if ability == "constraints":
-            return not self.structure._whole_numbers()
+            return not self.structure._has_integers()
         return super().has(ability)
 
     def hint_for(self, ability: str) -> str:
@@ -193,7 +193,7 @@ class ProgramOracle(Oracle):
         return maximize_linear(program.constraints, scores, self.structure._mask(program))
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        if not self.structure._whole_numbers():
+        if not self.structure._has_integers():
             allowed = check_scores(self.structure, point, layout)
             found = project_linear(_program(layout).constraints, allowed)
             if found is not None:

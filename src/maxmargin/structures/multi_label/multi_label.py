@@ -74,7 +74,7 @@ class MultiLabel(Structure):
 
     def _make_oracle(self) -> SubsetOracle:
         check_options(self)
-        return (SubsetOracle if self.method == "exact" else RoofOracle)(self)
+        return (SubsetOracle if self.method == "exact" else QPBOOracle)(self)
 
     # -- sizes -------------------------------------------------------------------------------------
     def n_parts(self, layout: Any) -> int:
@@ -132,10 +132,10 @@ class SubsetOracle(CompiledOracle):
     }
 
     def layout_as_ints(self, layout: Any) -> Any:
-        return _plan(labels_of(layout), self.structure.method)[0]
+        return _pack_layout(labels_of(layout), self.structure.method)[0]
 
     def scratch(self, layout: Any) -> tuple[int, int]:
-        return _plan(labels_of(layout), self.structure.method)[1]
+        return _pack_layout(labels_of(layout), self.structure.method)[1]
 
     def _goes_through_all(self, layout: Any) -> bool:
         return int(self.layout_as_ints(layout)[0]) != _QPBO
@@ -191,8 +191,8 @@ class SubsetOracle(CompiledOracle):
         return [(self.structure.encode(labels, network), score) for labels, score in found]
 
 
-class RoofOracle(SubsetOracle):
-    """Roof duality where subsets are too many: a good one, and a bound on the best."""
+class QPBOOracle(SubsetOracle):
+    """Roof duality (QPBO) where subsets are too many: a good one, and a bound on the best."""
 
     is_exact = False
     is_bounded = True
@@ -236,7 +236,7 @@ def forest_of(network: Network) -> TreeLayout | None:
 
 
 @lru_cache(maxsize=64)
-def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
+def _pack_layout(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
     """What compiled code reads, and the work space it needs."""
     labels, pairs = network.n_nodes, network.n_edges
     size = 2 * labels + 4 * pairs

@@ -104,7 +104,7 @@ def stream_pairs(sources: Sequence[BinaryIO], encoding: str, first: int = 1) -> 
 
 
 def split_batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    """The pairs, so many at a time that their features take little memory."""
+    """The pairs, as many at a time as have features that take little memory."""
     batch: list[Numbered] = []
     edges = 0
     for own in pairs:
@@ -134,7 +134,7 @@ def read_numbered(source: Path, target: Path, encoding: str, first: int = 1) -> 
 def sample_pairs(
     pairs: Iterable[Numbered], n: int, longest: int, seed: int
 ) -> tuple[list[Pair], int]:
-    """So many (n) of the pairs, drawn evenly, in their order; and how many there are to draw from.
+    """Return n of the pairs, drawn evenly, in their order; and how many there are to draw from.
 
     Pairs with an empty side, or more than `longest` words on a side, are not drawn.
     """

@@ -135,7 +135,7 @@ class LinkProbabilities:
 
 
 def samples_of(rows: Rows, pairs: Sequence[Pair]) -> LaidOutRows:
-    """The features of each pair's edges, and its shape."""
+    """The features of each pair's edges, and its layout."""
     return LaidOutRows(rows, [(len(source), len(target)) for source, target in pairs])
 
 

@@ -26,7 +26,6 @@ from maxmargin.validation.options import (
     check_options,
 )
 
-GRAPHS = ("auto", "knn", "plane", "surface", "given")
 FEATURES = ("height", "shape", "density", "spin", "extra")
 
 

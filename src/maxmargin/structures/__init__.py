@@ -2,6 +2,7 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.dependencies.dependencies import Dependencies
 from maxmargin.structures.derivations.derivations import Derivations
 from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
 from maxmargin.structures.from_oracle.structure import OracleStructure
@@ -27,6 +28,7 @@ __all__ = [
     "Chain",
     "Constraints",
     "Deduction",
+    "Dependencies",
     "DerivationLayout",
     "Derivations",
     "Finite",

@@ -31,7 +31,7 @@ RIGHT, LEFT, RIGHT_ARC, LEFT_ARC = 0, 1, 2, 3
 
 
 class Spans(NamedTuple):
-    """Values of all spans, (N, N) with N = n + 1; `_at_end`: row t, column s, else row s."""
+    """Values of all spans, (N, N) with N = n + 1: row t, column s "at end", else row s."""
 
     right: np.ndarray
     right_at_end: np.ndarray

@@ -54,3 +54,30 @@ def why_no_tree(heads: Sequence[int], projective: bool, single_root: bool) -> st
             " projective trees none do"
         )
     return ""
+
+
+def lift_arcs(heads: Sequence[int]) -> list[int]:
+    """A projective tree near a tree: the shortest arc that crosses others is lifted, and so on.
+
+    A lifted word hangs from the head of its head (Nivre and Nilsson 2005). A tree with a single
+    root keeps it: no arc from the root's word crosses others.
+    """
+    found = list(heads)
+    while find_crossing(found):
+        crossing = [
+            (abs(head - word), word) for word, head in enumerate(found, start=1)
+            if head and not _covers(found, head, word)
+        ]  # fmt: skip
+        _, word = min(crossing)
+        found[word - 1] = found[found[word - 1] - 1]
+    return found
+
+
+def _covers(heads: Sequence[int], head: int, word: int) -> bool:
+    """Whether all words between a word and its head hang below that head."""
+    for between in range(min(head, word) + 1, max(head, word)):
+        while between and between != head:
+            between = heads[between - 1]
+        if not between:
+            return False
+    return True

@@ -82,6 +82,7 @@ __all__ = [
 #: name of a task -> where its task command is; imported only when asked for
 TASK_COMMANDS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
+    "parsing": "maxmargin.tasks.parsing.command:ParsingCommand",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
     "chain": "maxmargin.tasks.arrays.table:ChainCommand",
     "matching": "maxmargin.tasks.arrays.table:MatchingCommand",

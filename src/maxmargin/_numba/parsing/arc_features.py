@@ -28,7 +28,7 @@ FORM, LEMMA, TAG, FINE, MORPH, CASE, NUMBER, GENDER, PERSON, VERB_FORM, ENDING, 
 )
 WIDTH = 13
 #: most features of an arc, and of a relation
-MOST, MOST_OF_RELATION = 160, 48
+MOST, MOST_OF_RELATION = 192, 48
 #: kinds of words between head and dependent that are counted
 VERB, PUNCTUATION, CONJUNCTION = 1, 2, 3
 FACTOR, SECOND = -7046029254386353131, -4417276706812531889
@@ -114,6 +114,15 @@ def write_arc(codes, h, d, between, counts, mask, ids):
         mix(mix(pair, hv), dl),
         mix(mix(pair, hl), d_left),
         mix(mix(pair, dl), h_right),
+        mix(mix(pair, codes[own - WIDTH + LEMMA]), 1),
+        mix(mix(pair, codes[own + WIDTH + LEMMA]), 2),
+        mix(mix(pair, codes[head - WIDTH + LEMMA]), 3),
+        mix(mix(pair, codes[head + WIDTH + LEMMA]), 4),
+        mix(mix(mix(mix(pair, h_left), h_right), d_left), d_right),
+        mix(mix(pair, codes[own - WIDTH + CASE]), codes[own + WIDTH + CASE]),
+        mix(mix(6, hl), dm),
+        mix(mix(mix(pair, hm), dc), hv),
+        mix(mix(mix(pair, hl), dc), dv),
     ):
         t += 1
         count = put(ids, count, mix(mix(x, t), right), mask)
@@ -150,6 +159,10 @@ def write_arc(codes, h, d, between, counts, mask, ids):
         mix(mix(21, hl), hp),
         mix(mix(22, dx), d_left),
         mix(mix(23, hx), d_right),
+        mix(mix(mix(pair, d_left), d_right), 11),
+        mix(mix(mix(pair, h_left), h_right), 12),
+        mix(mix(mix(pair, hv), dc), 13),
+        mix(mix(mix(pair, hv), dc), counts),
     ):
         t += 1
         count = put(ids, count, mix(mix(x, t), way), mask)
@@ -160,11 +173,92 @@ def write_arc(codes, h, d, between, counts, mask, ids):
     count = put(ids, count, mix(mix(mix(pair, 300), agree), right), mask)
     count = put(ids, count, mix(mix(mix(mix(pair, 301), counts), way), 1), mask)
     index, rest = 0, between
-    while rest != 0 and count < MOST - 2:
+    while rest != 0 and count < MOST - 40:
         if rest & 1:
             count = put(ids, count, mix(mix(mix(pair, 302), index), right), mask)
         rest = (rest >> 1) & 0x7FFFFFFFFFFFFFFF
         index += 1
+    return count
+
+
+@compile_internal(types.void(INTS, INT, INTS))
+def write_kin(heads, n, kin):
+    """See `write_relation`."""
+    kin[: 5 * (n + 1)] = 0
+    for d in range(1, n + 1):
+        h = heads[d - 1]
+        if kin[5 * h] == 0:
+            kin[5 * h] = d
+        last = kin[5 * h + 1]
+        if last > 0:
+            kin[5 * last + 3] = d
+            kin[5 * d + 2] = last
+        kin[5 * h + 1] = d
+        kin[5 * h + 4] += 1
+
+
+@compile_internal(types.void(INTS, INT, INTS, INTS))
+def write_siblings(guide, n, nearest, kin):
+    """Of a tree: at h (n + 1) + d the dependent of h that is nearest to d between them, and kin."""
+    write_kin(guide, n, kin)
+    size = n + 1
+    for h in range(size):
+        last = 0
+        for d in range(h + 1, size):
+            nearest[h * size + d] = last
+            last = d if guide[d - 1] == h else last
+        last = 0
+        for d in range(h - 1, 0, -1):
+            nearest[h * size + d] = last
+            last = d if guide[d - 1] == h else last
+
+
+@compile_internal(INT(INTS, INTS, INTS, INT, INT, INT, INT, INTS, INT))
+def write_guided(codes, guide, kin, sibling, h, d, mask, ids, count):
+    """The columns of an arc beside another tree, the guide; returns how many there are now.
+
+    sibling: the guide's dependent of h that is nearest to d between them, 0 if there is none.
+    """
+    head, own = (h + 1) * WIDTH, (d + 1) * WIDTH
+    right = 1 if h < d else 2
+    way = right * 16 + length_class(abs(h - d))
+    hp, dp, hl, dl = codes[head + TAG], codes[own + TAG], codes[head + LEMMA], codes[own + LEMMA]
+    pair = mix(mix(7, hp), dp)
+    other = guide[d - 1]
+    same = 1 if other == h else 2
+    before = (other + 1) * WIDTH
+    above = (guide[h - 1] + 1) * WIDTH if h > 0 else 0
+    near = (sibling + 1) * WIDTH if sibling > 0 else 0
+    first, last = (kin[5 * d] + 1) * WIDTH, (kin[5 * d + 1] + 1) * WIDTH
+    t = 500
+    for x in (
+        mix(1, way),
+        mix(pair, way),
+        mix(mix(2, hl), dl),
+        mix(mix(pair, codes[above + TAG]), 1),
+        mix(mix(pair, codes[above + TAG]), codes[above + LEMMA]),
+        mix(mix(pair, codes[near + TAG]), 2),
+        mix(mix(pair, codes[near + TAG]), codes[near + LEMMA]),
+        mix(mix(mix(3, hl), codes[near + TAG]), dp),
+        mix(mix(pair, min(kin[5 * h + 4], 5)), 3),
+        mix(mix(mix(4, hl), dp), codes[first + LEMMA]),
+        mix(mix(5, dp), codes[before + TAG]),
+        mix(mix(mix(pair, codes[before + TAG]), 1 if other < d else 2), 4),
+    ):
+        t += 1
+        count = put(ids, count, mix(mix(mix(x, t), right), same), mask)
+    for x in (
+        mix(mix(mix(pair, codes[first + TAG]), codes[last + TAG]), 5),
+        mix(mix(pair, codes[first + LEMMA]), 6),
+        mix(mix(pair, codes[last + LEMMA]), 7),
+        mix(mix(mix(pair, codes[near + TAG]), codes[above + TAG]), 8),
+        mix(mix(mix(pair, codes[first + TAG]), codes[near + TAG]), 9),
+        mix(mix(mix(6, hl), codes[near + LEMMA]), dp),
+        mix(mix(mix(7, hl), codes[first + LEMMA]), dl),
+        mix(mix(mix(mix(pair, codes[near + TAG]), codes[near + CASE]), codes[own + CASE]), 10),
+    ):
+        t += 1
+        count = put(ids, count, mix(mix(x, t), right), mask)
     return count
 
 
@@ -175,11 +269,12 @@ def is_pruned(codes, longest, h, d):
     return abs(h - d) > longest[at]
 
 
-@compile_internal(INT(INTS, INTS, INT, INT, INT, INTS, SHORTS, INTS))
-def write_known(codes, longest, h, d, n, between, numbers, ids):
+@compile_internal(INT(INTS, INTS, INTS, INT, INT, INT, INTS, SHORTS, INTS))
+def write_known(codes, guide, longest, h, d, n, work, numbers, ids):
     """The columns of an arc that have a number; none if it goes from a word to itself.
 
-    numbers: of each hash, -1 if it has none. An arc that is pruned has a single feature.
+    guide: heads in another tree, or empty. work: see `prepare`. numbers: of each hash, -1 if it has
+    none. An arc that is pruned has a single feature.
     """
     if h == d:
         return 0
@@ -189,7 +284,10 @@ def write_known(codes, longest, h, d, n, between, numbers, ids):
         count = put(ids, 0, x, mask)
     else:
         at = h * (n + 1) + d if h < d else d * (n + 1) + h
-        count = write_arc(codes, h, d, between[at], between[square + at], mask, ids)
+        count = write_arc(codes, h, d, work[at], work[square + at], mask, ids)
+        if len(guide) > 0:
+            sibling = work[2 * square + h * (n + 1) + d]
+            count = write_guided(codes, guide, work[3 * square :], sibling, h, d, mask, ids, count)
     kept = 0
     for k in range(count):
         number = numbers[ids[k]]
@@ -199,23 +297,36 @@ def write_known(codes, longest, h, d, n, between, numbers, ids):
     return kept
 
 
-@compiled_function(INT(INTS, INTS, INTS, SHORTS, INTS, INTS))
-def number_columns(codes, ptr, heads, numbers, work, ids):
+@compile_internal(types.void(INTS, INTS, INT, INTS))
+def prepare(codes, guide, n, work):
+    """What is between words, and the kin of each in the guide. work: 3 (n + 1)^2 + 5 (n + 1)."""
+    square = (n + 1) * (n + 1)
+    write_between(codes, n, work[:square], work[square : 2 * square])
+    if len(guide) > 0:
+        write_siblings(guide, n, work[2 * square : 3 * square], work[3 * square :])
+
+
+@compiled_function(INT(INTS, INTS, INTS, INTS, INT, SHORTS, INTS, INTS))
+def number_columns(codes, ptr, heads, guides, total, numbers, work, ids):
     """Number the features of true arcs, and those of pruned ones; returns how many there are.
 
-    heads: of all words. numbers: -1 throughout. work: 2 (n + 1)^2 of the longest sentence.
+    heads: of all words; guides: the same of other trees, or empty. total: how many are numbered
+    already. numbers: of each hash, -1 for none. work: see `prepare`, for the longest sentence.
     """
-    total, word, mask = 0, 0, len(numbers) - 1
+    word, mask = 0, len(numbers) - 1
     for i in range(len(ptr) - 1):
         n = ptr[i + 1] - ptr[i] - 3
         own = codes[ptr[i] * WIDTH : ptr[i + 1] * WIDTH]
+        guide = guides[word : word + n] if len(guides) > 0 else guides
         square = (n + 1) * (n + 1)
-        write_between(own, n, work[:square], work[square : 2 * square])
+        prepare(own, guide, n, work)
         for d in range(1, n + 1):
-            h = heads[word]
-            word += 1
+            h = heads[word + d - 1]
             at = h * (n + 1) + d if h < d else d * (n + 1) + h
             count = write_arc(own, h, d, work[at], work[square + at], mask, ids)
+            if len(guide) > 0:
+                near = work[2 * square + h * (n + 1) + d]
+                count = write_guided(own, guide, work[3 * square :], near, h, d, mask, ids, count)
             for length in range(1, 9):
                 x = mix(mix(99, length), own[(d + 1) * WIDTH + TAG])
                 count = put(ids, count, x, mask)
@@ -223,26 +334,29 @@ def number_columns(codes, ptr, heads, numbers, work, ids):
                 if numbers[ids[k]] < 0:
                     numbers[ids[k]] = total
                     total += 1
+        word += n
     return total
 
 
-@compiled_function(INT(INTS, INTS, INTS, SHORTS, INTS, SHORTS, INTS, INTS))
-def write_rows(codes, ptr, longest, numbers, indptr, columns, work, ids):
+@compiled_function(INT(INTS, INTS, INTS, INTS, SHORTS, INTS, SHORTS, INTS, INTS))
+def write_rows(codes, ptr, guides, longest, numbers, indptr, columns, work, ids):
     """Rows of all arcs of some sentences; returns the number of columns written or needed.
 
-    ptr: first row of each sentence in codes, of n + 3 each. indptr: one more than there are arcs.
-    columns: empty, to be told how many there are. work: 2 (n + 1)^2 of the longest sentence.
+    ptr: first row of each sentence in codes, of n + 3 each. guides: heads of all words in other
+    trees, or empty. indptr: one more than there are arcs. columns: empty, to be told how many there
+    are. work: see `prepare`, for the longest sentence.
     """
-    row, total, counting = 0, 0, len(columns) == 0
+    row, total, word, counting = 0, 0, 0, len(columns) == 0
     indptr[0] = 0
     for i in range(len(ptr) - 1):
         n = ptr[i + 1] - ptr[i] - 3
         own = codes[ptr[i] * WIDTH : ptr[i + 1] * WIDTH]
-        square = (n + 1) * (n + 1)
-        write_between(own, n, work[:square], work[square : 2 * square])
+        guide = guides[word : word + n] if len(guides) > 0 else guides
+        word += n
+        prepare(own, guide, n, work)
         for d in range(1, n + 1):
             for h in range(n + 1):
-                count = write_known(own, longest, h, d, n, work, numbers, ids)
+                count = write_known(own, guide, longest, h, d, n, work, numbers, ids)
                 if not counting:
                     for k in range(count):
                         columns[total + k] = ids[k]
@@ -252,19 +366,44 @@ def write_rows(codes, ptr, longest, numbers, indptr, columns, work, ids):
     return total
 
 
-@compiled_function(types.void(INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS))
-def score_arcs(codes, longest, numbers, w, theta, work, ids):
-    """Theta = scores of all arcs of one sentence."""
+@compiled_function(types.void(INTS, INTS, SHORTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, INTS))
+def score_arcs(codes, longest, numbers, w, other, theta, more, work, ids):
+    """Theta, more = scores of all arcs of one sentence by the weights w and, if any, by others.
+
+    By features without a guide; see `add_guided_scores` for those with one.
+    """
     n = len(codes) // WIDTH - 3
-    square = (n + 1) * (n + 1)
-    write_between(codes, n, work[:square], work[square : 2 * square])
+    none = work[:0]
+    prepare(codes, none, n, work)
     for d in range(1, n + 1):
         for h in range(n + 1):
-            count = write_known(codes, longest, h, d, n, work, numbers, ids)
-            total = 0.0
+            count = write_known(codes, none, longest, h, d, n, work, numbers, ids)
+            at, total, second = (d - 1) * (n + 1) + h, 0.0, 0.0
             for k in range(count):
                 total += w[ids[k]]
-            theta[(d - 1) * (n + 1) + h] = total
+            theta[at] = total
+            if len(other) > 0:
+                for k in range(count):
+                    second += other[ids[k]]
+                more[at] = second
+
+
+@compiled_function(types.void(INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS))
+def add_guided_scores(codes, guide, longest, numbers, w, theta, work, ids):
+    """Add to theta: the scores of all arcs of one sentence by their features with the guide."""
+    n, mask = len(codes) // WIDTH - 3, len(numbers) - 1
+    square = (n + 1) * (n + 1)
+    kin = work[square : square + 5 * (n + 1)]
+    write_siblings(guide, n, work[:square], kin)
+    for d in range(1, n + 1):
+        for h in range(n + 1):
+            if h == d or is_pruned(codes, longest, h, d):
+                continue
+            near = work[h * (n + 1) + d]
+            count = write_guided(codes, guide, kin, near, h, d, mask, ids, 0)
+            for k in range(count):
+                if numbers[ids[k]] >= 0:
+                    theta[(d - 1) * (n + 1) + h] += w[numbers[ids[k]]]
 
 
 @compile_internal(INT(INTS, INTS, INT, INT, INTS, INTS))
@@ -342,22 +481,6 @@ def write_relation(codes, heads, d, mask, ids, kin):
         t += 1
         count = put(ids, count, mix(mix(x, t), right), mask)
     return count
-
-
-@compile_internal(types.void(INTS, INT, INTS))
-def write_kin(heads, n, kin):
-    """See `write_relation`."""
-    kin[: 5 * (n + 1)] = 0
-    for d in range(1, n + 1):
-        h = heads[d - 1]
-        if kin[5 * h] == 0:
-            kin[5 * h] = d
-        last = kin[5 * h + 1]
-        if last > 0:
-            kin[5 * last + 3] = d
-            kin[5 * d + 2] = last
-        kin[5 * h + 1] = d
-        kin[5 * h + 4] += 1
 
 
 @compiled_function(INT(INTS, INTS, INTS, INT, INTS, SHORTS, INTS, INTS))

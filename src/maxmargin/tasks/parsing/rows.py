@@ -22,11 +22,21 @@ _NO_LIMIT = 1 << 30
 class ArcRows(SampleRows):
     """A row for each arc of each sentence, in the order of the parts of `Dependencies`.
 
-    longest : see `learn_longest`. numbers : see `number_features`.
+    guides : heads of all words in other trees, or empty. longest : see `learn_longest`. numbers :
+    see `number_features`.
     """
 
-    def __init__(self, coded: Coded, longest: np.ndarray, numbers: np.ndarray, n_columns: int):
-        self._coded, self._longest, self._numbers = coded, longest, numbers
+    def __init__(
+        self,
+        coded: Coded,
+        guides: np.ndarray,
+        longest: np.ndarray,
+        numbers: np.ndarray,
+        n_columns: int,
+    ):
+        self._coded, self._guides = coded, guides
+        self._longest, self._numbers = longest, numbers
+        self._words = np.concatenate([[0], np.cumsum(coded.lengths)])
         self.lengths = coded.lengths * (coded.lengths + 1)
         self.n_columns = n_columns
 
@@ -37,33 +47,38 @@ class ArcRows(SampleRows):
     def part(self, first: int, last: int) -> Rows:
         """The rows of some of the sentences."""
         coded, lengths = self._coded.part(first, last), self.lengths[first:last]
+        guides = self._guides
+        if len(guides):
+            guides = guides[self._words[first] : self._words[last]]
         indptr = np.empty(int(lengths.sum()) + 1, dtype=np.int64)
-        work, ids = make_scratch(coded.lengths.max(initial=0))
-        given: tuple[Any, ...] = coded.codes.ravel(), coded.ptr, self._longest, self._numbers
+        scratch = make_scratch(coded.lengths.max(initial=0))
+        flat: Any = coded.codes.ravel()
+        given = flat, coded.ptr, guides, self._longest, self._numbers, indptr
         # once to count the columns, once to write them
-        none = np.empty(0, dtype=np.int32)
-        columns = np.empty(arc_features.write_rows(*given, indptr, none, work, ids), dtype=np.int32)
-        if len(columns):
-            arc_features.write_rows(*given, indptr, columns, work, ids)
+        size = arc_features.write_rows(*given, np.empty(0, dtype=np.int32), *scratch)
+        columns = np.empty(size, dtype=np.int32)
+        if size:
+            arc_features.write_rows(*given, columns, *scratch)
         return Rows(_ones(columns, indptr, self.n_columns), lengths)
 
 
 def make_scratch(words: int) -> tuple[np.ndarray, np.ndarray]:
-    """Work space for a sentence: what is between its words, and the columns of an arc."""
-    return np.empty(2 * (words + 1) ** 2, np.int64), np.empty(arc_features.MOST, np.int64)
+    """Work space for a sentence, and for the columns of an arc."""
+    size = 3 * (words + 1) ** 2 + 5 * (words + 1)
+    return np.empty(size, np.int64), np.empty(arc_features.MOST, np.int64)
 
 
-def number_features(coded: Coded, heads: list[list[int]], bits: int) -> tuple[np.ndarray, int]:
-    """Number the features of true arcs, and how many there are.
+def number_features(
+    coded: Coded, heads: np.ndarray, guides: np.ndarray, numbers: np.ndarray, known: int
+) -> int:
+    """Number the features of true arcs after those that are known; returns how many there are.
 
-    Of 2 ** bits hashes, -1 for those that no true arc has. Features of wrong arcs only would be
-    four of five, and take as much more memory and time, for no better trees.
+    numbers : of each hash, -1 for those that no true arc has; changed. Features of wrong arcs only
+    would be four of five, and take as much more memory and time, for no better trees.
     """
-    numbers = np.full(1 << bits, -1, dtype=np.int32)
-    flat = np.array([head for own in heads for head in own], dtype=np.int64)
     scratch = make_scratch(coded.lengths.max(initial=0))
-    count = arc_features.number_columns(coded.codes.ravel(), coded.ptr, flat, numbers, *scratch)
-    return numbers, count
+    flat = coded.codes.ravel()
+    return arc_features.number_columns(flat, coded.ptr, heads, guides, known, numbers, *scratch)
 
 
 def relation_rows(coded: Coded, heads: np.ndarray, bits: int) -> sparse.csr_array:

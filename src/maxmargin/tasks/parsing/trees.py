@@ -15,7 +15,7 @@ Tree = list[tuple[int, str]]
 #: what becomes of trees with crossing arcs where they must be projective
 Crossing = Literal["lift", "drop", "raise"]
 #: share of arcs that cross others, above which trees are not taken for projective
-MOST_CROSSING = 0.01
+MOST_CROSSING = 0.1
 
 logger = logging.getLogger("maxmargin")
 

@@ -57,7 +57,7 @@ def _numbers(found):
     ("text", "words"),
     [
         ("1 a b\n", "found 1 columns, expected 10"),
-        ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "has no head"),
+        ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "sentence 1 has words without a head"),
         ("", "no sentences"),
         ("1\ta\t_\t_\t_\t_\t1\tx\t_\t_\n", "word 1 has head 1"),
     ],

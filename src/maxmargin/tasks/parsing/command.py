@@ -57,15 +57,14 @@ class ParsingCommand(TaskCommand):
             raise ValueError("no data file was given; name one at least.")
         read: list[ParsedSentence] = []
         for path in paths:
-            read += _sentences(path, str(path))
-        trees = [own.tree for own in read]
-        for i, tree in enumerate(trees):
-            for word, (head, _) in enumerate(tree, start=1):
-                if head < 0:
-                    raise ValueError(f"sentence {i}, word {word} has no head; give a treebank.")
+            own = list(_sentences(path, str(path)))
+            for i, tree in enumerate((sentence.tree for sentence in own), start=1):
+                if any(head < 0 for head, _ in tree):
+                    raise ValueError(f"{path}: sentence {i} has words without a head.")
+            read += own
         if not read:
             raise ValueError(f"{paths[0]}: the file has no sentences.")
-        return _data([own.tokens for own in read], trees)
+        return _data([own.tokens for own in read], [own.tree for own in read])
 
     def estimator(self, options: Mapping[str, Any]) -> DependencyParser:
         options = self.with_defaults(options)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.datasets._files import Source, find_file, has_file, read_file
 from maxmargin.datasets.dependencies import load_dependencies
 from maxmargin.formats.conllu import read_conllu
 from maxmargin.validation.options import Seed
@@ -65,13 +66,22 @@ def load_treebank(
     if name not in _UD:
         known = ", ".join(map(repr, [*_UD, "nltk_treebank"]))
         raise ValueError(f"name is {name!r}, expected one of {known}.")
+    found = find_file(_source(name, subset), path)
+    return parse_treebank(read_file(found), str(found))
+
+
+def _source(name: str, subset: str) -> Source:
     start, repository, commit = _UD[name]
     file = f"{start}-ud-{subset}.conllu"
-    address = (
-        f"https://raw.githubusercontent.com/UniversalDependencies/{repository}/{commit}/{file}"
-    )
-    found = find_file(Source(name, (file, f"{file}.gz"), address, _check), path)
-    return parse_treebank(read_file(found), str(found))
+    address = f"https://raw.githubusercontent.com/UniversalDependencies/{repository}/{commit}"
+    return Source(name, (file, f"{file}.gz"), f"{address}/{file}", _check)
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    parts = [(name, subset) for name in _UD for subset in ("train", "dev", "test")]
+    found = [" ".join(part) for part in parts if has_file(_source(*part), folder)]
+    return [f"treebank ({', '.join(found)})"] if found else []
 
 
 def parse_treebank(raw: bytes, name: str) -> Treebank:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -83,9 +84,9 @@ class DependencyParser(Task):
     solver : str, Solver or None, default=None
         As for `StructuredSVM`. None means "auto" for the likelihood, else
         ``BCFW(cache=OracleCache(size=10, passes=1))``.
-    tol : float, default=0.01
+    tol : float, default=0.03
         Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=60
+    max_epochs : int, default=50
         Largest number of passes over the sentences.
     projective : bool or None, default=None
         Whether arcs of predicted trees must not cross. None means that they must not if fewer than
@@ -149,8 +150,8 @@ class DependencyParser(Task):
         self,
         alpha: Penalty | None = None,
         solver: str | Solver | None = None,
-        tol: NonNegativeOrInf = 0.01,
-        max_epochs: CountOrZero = 60,
+        tol: NonNegativeOrInf = 0.03,
+        max_epochs: CountOrZero = 50,
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
@@ -315,6 +316,8 @@ class DependencyParser(Task):
             solver=BCFW(cache=OracleCache(10, 1)), random_state=self.random_state,
         )  # fmt: skip
         labeler.fit(relation_rows(coded, _flat(heads), bits), names)
+        # as large as the treebank, and not used again
+        labeler.result_ = replace(labeler.result_, state=None)  # type: ignore[arg-type]
         return {"labeler_": labeler, "relations_": labeler.classes_}
 
     # -- predicting --------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ class TokenCodes:
         self.numbers = {tag: k for k, tag in enumerate(tags, start=1)}
         self.columns = list(columns) or ["form", "upos"]  # where none were learned
         self._known: dict[tuple[str, ...], list[int]] = {}
+        self._clean: dict[tuple[Any, ...], tuple[str, ...]] = {}
         start, root, end = (self._row((f"<{name}>", *[f"<{name}>"] * 2, "", ""))
                             for name in ("start", "root", "end"))  # fmt: skip
         root[INDEX] = 0
@@ -109,25 +110,34 @@ class TokenCodes:
         ]
 
     def _values(self, i: int, t: int, token: Token) -> tuple[str, ...]:
-        """The texts of a token, in the order of COLUMNS."""
-        if isinstance(token, str):
-            return token, "", "", "", ""
+        """The texts of a token, in the order of COLUMNS; checked once for each that differs."""
+        get: Any
         if isinstance(token, Mapping):
-            given = token
+            get = token.get
         elif isinstance(token, tuple | list):
-            given = dict(zip(self.columns, token, strict=False))
+            get = dict(zip(self.columns, token, strict=False)).get
+        elif isinstance(token, str):
+            get = {"form": token}.get
         else:
             raise TypeError(
                 f"sentence {i}, token {t}: a {type(token).__name__}, expected a tuple (form, upos,"
                 " ...) or a dict with names of columns of CoNLL-U."
             )
-        values = tuple(given.get(name) or "" for name in COLUMNS)
-        if not values[0] or not all(isinstance(value, str) for value in values):
-            raise SampleError.of(
-                i, f", token {t}: {token!r} has no form, or columns that are not str.",
-                noun="sentence",
-            )  # fmt: skip
-        return tuple("" if value == "_" and k else value for k, value in enumerate(values))
+        raw = get("form"), get("upos"), get("xpos"), get("feats"), get("lemma")
+        try:
+            found = self._clean.get(raw)
+        except TypeError:  # something that has no hash is not a str
+            found = None
+        if found is None:
+            if not raw[0] or not all(value is None or isinstance(value, str) for value in raw):
+                raise SampleError.of(
+                    i,
+                    f", token {t}: {token!r} has no form, or columns that are not str.",
+                    noun="sentence",
+                )
+            rest = ("" if value in (None, "_") else value for value in raw[1:])
+            found = self._clean[raw] = (raw[0], *rest)
+        return found
 
     def _row(self, values: tuple[str, ...]) -> list[int]:
         form, tag, fine, feats, lemma = values

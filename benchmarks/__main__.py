@@ -36,6 +36,7 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "parsing",
     "networks",
     "scene",
     "alignment",

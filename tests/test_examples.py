@@ -184,3 +184,11 @@ def test_multilabel(monkeypatch, capsys):
     right = re.findall(r"pairs (\w+) .*all right +([\d.]+) %", output)
     assert [pairs for pairs, _ in right] == ["all", "tree", "None"]
     assert float(right[0][1]) > float(right[2][1])
+
+
+def test_parsing(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("parsing.py", [], monkeypatch, capsys)
+    assert "of the best possible objective (converged" in output
+    assert float(re.search(r"^all +\d+ +([\d.]+)%", output, re.M)[1]) > 90
+    assert not list(tmp_path.iterdir())

@@ -105,7 +105,8 @@ def test_every_data_set_that_can_be_loaded_is_found(capsys, monkeypatch, tmp_pat
     (tmp_path / source.folder / source.names[0]).touch()
     monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
     found = info(capsys)["MAXMARGIN_DATA"].removeprefix(f"{tmp_path}: ")
-    assert found == "dependencies (ewt dev), scene (train), yeast (test)"
+    known = "dependencies (ewt dev), scene (train), yeast (test), treebank (ud_english_ewt dev)"
+    assert found == known
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"]])

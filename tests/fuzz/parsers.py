@@ -116,6 +116,11 @@ def columns(path, rng):
         assert len({len(token) for token in sentence.fields}) <= 1
 
 
+def parsing_read(path, rng):
+    data = find_task_command("parsing").read([path], {})
+    assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
+
+
 def tagging_read(path, rng):
     options = column_options(rng)
     options["columns"] = one_of(rng, (), (), ("1",), ("word", "pos"), ("form",), ("-2", "9"))
@@ -397,6 +402,7 @@ def config(path, rng):
 PARSERS = {
     "columns": Parser(text(COLUMNS), columns),
     "tagging": Parser(text(COLUMNS), tagging_read),
+    "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),
     "sentences": Parser(text(SENTENCES), sentences),
     "naacl": Parser(text(NAACL), naacl),

@@ -199,7 +199,8 @@ def affine_step(hull, count):
         for k in range(i):
             x[k] -= row[k] * x[i]
         if hull.share[i] + x[i] <= NOTHING:
-            step = min(step, hull.share[i] / -x[i])
+            # one that does not fall is gone already, with another one that fell to zero
+            step = min(step, hull.share[i] / -x[i] if x[i] < 0.0 else 0.0)
     return step
 
 

@@ -13,6 +13,7 @@ from maxmargin.datasets.scene_and_yeast import load_scene, load_yeast
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
 from maxmargin.datasets.snakes import load_snakes, make_snakes
+from maxmargin.datasets.treebanks import load_treebank, make_treebank
 from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
 
@@ -25,12 +26,14 @@ __all__ = [
     "load_isprs",
     "load_letters",
     "load_scene",
+    "load_treebank",
     "load_yeast",
     "make_multilabel",
     "load_snakes",
     "make_puppets",
     "make_sequences",
     "make_snakes",
+    "make_treebank",
     "make_triplets",
     "make_words",
     "snake_graphs",

@@ -34,8 +34,10 @@ from maxmargin.metrics.segmentation import (
     intersection_over_union,
     segmentation_scores,
 )
+from maxmargin.metrics.trees import AttachmentScores, attachment_scores
 
 __all__ = [
+    "AttachmentScores",
     "LabelScore",
     "MultiLabelReport",
     "ReliabilityTable",
@@ -45,6 +47,7 @@ __all__ = [
     "alignment_error_rate",
     "alignment_precision",
     "alignment_recall",
+    "attachment_scores",
     "brier_score",
     "calibration_error",
     "chunk_f1",

@@ -2,6 +2,9 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.dependencies.dependencies import Dependencies
+from maxmargin.structures.derivations.derivations import Derivations
+from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
 from maxmargin.structures.from_oracle.structure import OracleStructure
 from maxmargin.structures.general_matching import GeneralMatching
 from maxmargin.structures.graph_cut import GraphCut
@@ -24,6 +27,10 @@ __all__ = [
     "Candidates",
     "Chain",
     "Constraints",
+    "Deduction",
+    "Dependencies",
+    "DerivationLayout",
+    "Derivations",
     "Finite",
     "GeneralMatching",
     "GraphCut",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maxmargin.tasks.alignment.word_aligner import WordAligner
     from maxmargin.tasks.alignment.word_statistics import WordStatistics
     from maxmargin.tasks.alignment.word_vectors import BilingualVectors, WordVectors, orthogonal_map
+    from maxmargin.tasks.parsing.dependency_parser import DependencyParser
     from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
     from maxmargin.tasks.segmentation.points.graphs import PointGraphs
     from maxmargin.tasks.segmentation.segmenter import Segmenter
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "AlignmentFeatures": "tasks.alignment.features",
     "BilingualVectors": "tasks.alignment.word_vectors",
+    "DependencyParser": "tasks.parsing.dependency_parser",
     "ImageGraphs": "tasks.segmentation.images.graphs",
     "PointGraphs": "tasks.segmentation.points.graphs",
     "Segmenter": "tasks.segmentation.segmenter",
@@ -55,6 +57,7 @@ _PLACES = {
 __all__ = [
     "AlignmentFeatures",
     "BilingualVectors",
+    "DependencyParser",
     "ImageGraphs",
     "PointGraphs",
     "Segmenter",
@@ -79,6 +82,7 @@ __all__ = [
 #: name of a task -> where its task command is; imported only when asked for
 TASK_COMMANDS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
+    "parsing": "maxmargin.tasks.parsing.command:ParsingCommand",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
     "chain": "maxmargin.tasks.arrays.table:ChainCommand",
     "matching": "maxmargin.tasks.arrays.table:MatchingCommand",

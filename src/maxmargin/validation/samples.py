@@ -60,7 +60,7 @@ class SampleRows:
 class LaidOutRows:
     """Rows of all samples, and the layout of each: a list of pairs (features, layout)."""
 
-    def __init__(self, rows: Rows, layouts: list[Any]):
+    def __init__(self, rows: Rows | SampleRows, layouts: list[Any]):
         self.rows, self.layouts = rows, layouts
 
     def __len__(self) -> int:

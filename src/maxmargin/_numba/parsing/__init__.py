@@ -1,0 +1,1 @@
+"""Compiled features of dependency arcs."""

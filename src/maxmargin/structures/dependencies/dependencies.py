@@ -1,0 +1,220 @@
+"""Dependency trees over the words of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import product
+from math import isqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin._numba import min_norm_sizes
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.compiled import HullOracle
+from maxmargin.oracles.constraints import part_score
+from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
+from maxmargin.structures.dependencies.heads import why_no_tree
+from maxmargin.structures.derivations.derivations import Derivations
+from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
+
+#: words of a sentence: charts of more would take gigabytes, and their trees minutes
+MOST_WORDS = 2000
+
+
+class Dependencies(Structure):
+    """A head for each of n words, such that they are a tree below the root. layout = (n,).
+
+    Parts: for each word a row of n + 1 heads, 0 for the root, then words from 1. A word is never
+    its own head. An output y is the array of heads. A score of -inf forbids an arc.
+
+    Parameters
+    ----------
+    projective : bool, default=True
+        Whether no two arcs may cross, those of the root, which stands before the first word, among
+        them.
+    single_root : bool, default=True
+        Whether just one word has the root as its head.
+
+    Notes
+    -----
+    The best projective tree takes O(n^3) steps (Eisner 1996), the best of all trees O(n^2) (Chu and
+    Liu 1965, Edmonds 1967, Tarjan 1977). `marginals` are sums inside and outside of spans, O(n^3),
+    and for all trees by the matrix-tree theorem, O(n^4) in a form in which nothing cancels.
+    """
+
+    binary = True
+
+    def __init__(self, projective: bool = True, single_root: bool = True):
+        self.projective = projective
+        self.single_root = single_root
+
+    def _make_oracle(self) -> DependencyOracle:
+        return DependencyOracle(self)
+
+    def n_parts(self, layout: Layout) -> int:
+        n = n_words(layout)
+        return n * (n + 1)
+
+    def layout_of(self, n_parts: int) -> Layout:
+        n = isqrt(n_parts)
+        if n < 1 or n * (n + 1) != n_parts:
+            raise ValueError(f"{n_parts} parts are not the n (n + 1) arcs of a sentence.")
+        return (n,)
+
+    def variables(self, layout: Layout) -> tuple[int, int]:
+        n = n_words(layout)
+        return n, n + 1
+
+    def vertex_size(self, layout: Layout) -> int:
+        return n_words(layout)
+
+    def forbidden(self, layout: Layout) -> np.ndarray:
+        # a word as its own head
+        n = n_words(layout)
+        return np.arange(n) * (n + 2) + 1
+
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
+        n, heads = n_words(layout), np.asarray(y)
+        if heads.shape != (n,) or heads.dtype.kind not in "iu":
+            raise ValueError(f"y must be {n} integers, the heads of the words.")
+        why = why_no_tree(heads.tolist(), bool(self.projective), bool(self.single_root))
+        if why:
+            raise ValueError(f"{why}.")
+        z = np.zeros(n * (n + 1))
+        z[np.arange(n) * (n + 1) + heads] = 1.0
+        return z
+
+    def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        n = n_words(layout)
+        return np.asarray(z).reshape(n, n + 1).argmax(axis=1)
+
+    def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
+        n = n_words(layout)
+        for heads in product(range(n + 1), repeat=n):
+            if not why_no_tree(heads, bool(self.projective), bool(self.single_root)):
+                yield self.encode(heads, layout)
+
+    def constraints(self, layout: Layout) -> Constraints:
+        n = n_words(layout)
+        if not self.projective:
+            return _flows_to_words(n, bool(self.single_root))
+        return Derivations().constraints(projective_program(n, bool(self.single_root)))
+
+
+class DependencyOracle(HullOracle):
+    """Eisner's algorithm, or that of Chu, Liu and Edmonds; sums over spans, or of determinants."""
+
+    structure: Dependencies
+
+    @property
+    def compiled(self) -> dict[str, str]:  # type: ignore[override]
+        """The functions, by the kind of trees."""
+        return self._functions[bool(self.structure.projective)]
+
+    _functions: ClassVar[dict[bool, dict[str, str]]] = {
+        True: {
+            "maximize": "dependencies.projective",
+            "marginals": "dependencies.projective",
+            "project": "dependencies.project",
+        },
+        False: {
+            "maximize": "dependencies.arborescence",
+            "marginals": "dependencies.matrix_tree",
+            "project": "dependencies.project",
+        },
+    }
+
+    def layout_as_ints(self, layout: Layout) -> tuple[int, int, int]:
+        structure = self.structure
+        return n_words(layout), int(structure.single_root), int(structure.projective)
+
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        n, parts = n_words(layout), self.structure.n_parts(layout)
+        floats, ints = min_norm_sizes.float_size(parts, n), min_norm_sizes.int_size(parts, n)
+        own = 10 * (n + 1) ** 2 + n + 1 if self.structure.projective else 2 * (n + 1) * (n + 2)
+        return floats + own, ints + (9 * (n + 1) if self.structure.projective else
+                                     2 * (n + 1) ** 2 + 10 * (n + 1))  # fmt: skip
+
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
+        # Each tree found divides what it was the best of: trees with the same heads of the first d
+        # words and another one of the next (Lawler 1972).
+        k, theta = check_k(k), check_scores(self.structure, theta, layout)
+        n = n_words(layout)
+        z = self.maximize(theta, layout)[0]
+        found: list[tuple[np.ndarray, float]] = []
+        waiting = [(-part_score(theta, z), 0, 0, z, theta)]
+        number = 0
+        while waiting and len(found) < k:
+            minus, _, first, z, scores = heappop(waiting)
+            found.append((z, -minus))
+            fixed = scores.copy()
+            for d in range(first, n):
+                row = slice(d * (n + 1), (d + 1) * (n + 1))
+                other = fixed.copy()
+                other[row][z[row] > 0] = -np.inf
+                fixed[row][z[row] == 0] = -np.inf
+                try:
+                    z_other = self.maximize(other, layout)[0]
+                except InfeasibleError:
+                    continue
+                number += 1
+                heappush(waiting, (-part_score(theta, z_other), number, d, z_other, other))
+        return found
+
+
+def n_words(layout: Layout) -> int:
+    """The number of words."""
+    n = check_sides(layout, "number of words")[0]
+    if n > MOST_WORDS:
+        raise ValueError(f"{n} words, at most {MOST_WORDS} are possible: cut the sentence.")
+    return n
+
+
+@lru_cache(maxsize=16)
+def projective_program(n: int, single_root: bool) -> DerivationLayout:
+    """Projective trees as derivations, each of them by one."""
+    program = Deduction()
+    for s in range(n + 1):
+        program.add(("right", s, s))
+        program.add(("left", s, s))
+    for t in range(1, n + 1):
+        for s in range(t - 1, -1, -1):
+            splits = range(s, s + 1 if s == 0 and single_root else t)
+            arcs = [("right arc", (t - 1) * (n + 1) + s)]
+            arcs += [("left arc", (s - 1) * (n + 1) + t)] if s else []
+            for kind, part in arcs:
+                for q in splits:
+                    program.add((kind, s, t), [("right", s, q), ("left", q + 1, t)], [part])
+            for q in range(s, t if s else s):
+                program.add(("left", s, t), [("left", s, q), ("left arc", q, t)])
+            for q in range(s + 1, t + 1):
+                program.add(("right", s, t), [("right arc", s, q), ("right", q, t)])
+    return program.layout(("right", 0, n), n * (n + 1))
+
+
+def _flows_to_words(n: int, single_root: bool) -> Constraints:
+    """From the root a unit flows to each word, along arcs that are on."""
+    arcs = [(h, d) for d in range(1, n + 1) for h in range(n + 1)]
+    size = len(arcs)
+    rows: list[tuple[dict[int, float], float, float]] = []
+    for d in range(1, n + 1):
+        rows.append(({(d - 1) * (n + 1) + h: 1.0 for h in range(n + 1)}, 1.0, 1.0))
+        rows.append(({(d - 1) * (n + 1) + d: 1.0}, 0.0, 0.0))
+    if single_root:
+        rows.append(({d * (n + 1): 1.0 for d in range(n)}, 1.0, 1.0))
+    for word in range(1, n + 1):
+        flow = word * size  # its variables come after those of the words before
+        rows += [({p: 1.0, flow + p: -1.0}, 0.0, np.inf) for p in range(size)]
+        for node in range(1, n + 1):
+            net = {flow + p: float(d == node) - float(h == node) for p, (h, d) in enumerate(arcs)}
+            arrives = float(node == word)
+            rows.append(({p: v for p, v in net.items() if v}, arrives, arrives))
+    entries = [(r, p, v) for r, (row, *_) in enumerate(rows) for p, v in row.items()]
+    at, parts, values = zip(*entries, strict=True)
+    matrix = sparse.csr_array((values, (at, parts)), shape=(len(rows), (n + 1) * size))
+    return Constraints(matrix, *(np.array([row[side] for row in rows]) for side in (1, 2)))

@@ -1,0 +1,1 @@
+"""Outputs that a dynamic program derives step by step."""

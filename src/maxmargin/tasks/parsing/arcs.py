@@ -1,0 +1,72 @@
+"""Arcs of sentences: their feature rows for training, their scores for prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin._numba.parsing import arc_features
+from maxmargin.structures import Dependencies
+from maxmargin.tasks.parsing.rows import ArcRows, make_scratch
+from maxmargin.tasks.parsing.tokens import Coded
+from maxmargin.validation.samples import LaidOutRows
+
+
+class Arcs(NamedTuple):
+    """All arcs of some sentences.
+
+    coded : the sentences. heads : of their words, where they are known. longest, numbers : see
+    `rows`. structure : their trees.
+    """
+
+    coded: Coded
+    heads: list[list[int]]
+    longest: np.ndarray
+    numbers: np.ndarray
+    structure: Dependencies
+
+    def select(self, chosen: list[int]) -> Arcs:
+        """Those of some of the sentences."""
+        ptr = self.coded.ptr
+        rows = np.concatenate([np.arange(ptr[i], ptr[i + 1]) for i in chosen])
+        lengths = np.diff(ptr)[chosen]
+        coded = Coded(self.coded.codes[rows], np.concatenate([[0], np.cumsum(lengths)]))
+        return self._replace(coded=coded, heads=[self.heads[i] for i in chosen])
+
+    def rows(self, guides: np.ndarray, n_columns: int) -> LaidOutRows:
+        """Feature rows for training. guides : heads of all words in first trees, or empty."""
+        rows = ArcRows(self.coded, guides, self.longest, self.numbers, n_columns)
+        return LaidOutRows(rows, [(n,) for n in self.coded.lengths.tolist()])
+
+    def scores(self, w: np.ndarray, guide: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The codes of each sentence, and the scores of its arcs.
+
+        guide : weights of first trees, whose features w has, too; or empty.
+        """
+        scratch = make_scratch(self.coded.lengths.max(initial=0))
+        oracle, none = self.structure.oracle(), np.empty(0)
+        first_w, second_w = (guide, w) if len(guide) else (w, none)
+        given = self.longest, self.numbers
+        ptr = self.coded.ptr
+        for first, last in pairwise(ptr):
+            n = int(last - first - 3)
+            codes, theta = self.coded.codes[first:last].ravel(), np.empty(n * (n + 1))
+            more = np.empty(n * (n + 1) if len(guide) else 0)
+            arc_features.score_arcs(codes, *given, first_w, second_w, theta, more, *scratch)
+            if len(guide) and n:
+                heads = self.structure.decode(oracle.maximize(theta, (n,))[0], (n,))
+                arc_features.add_guided_scores(codes, heads, *given, w, more, *scratch)
+            yield codes, more if len(guide) else theta
+
+    def predict(self, w: np.ndarray) -> np.ndarray:
+        """The heads of all words by weights without first trees; none if there are no weights."""
+        if not len(w):
+            return np.empty(0, dtype=np.int64)
+        oracle, found = self.structure.oracle(), []
+        for (_, theta), n in zip(self.scores(w, np.empty(0)), self.coded.lengths, strict=True):
+            layout = (int(n),)
+            found.append(self.structure.decode(oracle.maximize(theta, layout)[0], layout))
+        return np.concatenate(found)

@@ -1,0 +1,535 @@
+"""Dependency trees of sentences."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._numba.parsing import arc_features
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import MulticlassSVM, StructuredSVM
+from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.metrics import attachment_scores
+from maxmargin.oracles.base import check_k
+from maxmargin.solvers import BCFW, OracleCache, Solver
+from maxmargin.structures import Dependencies
+from maxmargin.tasks.base import Task
+from maxmargin.tasks.parsing.arcs import Arcs
+from maxmargin.tasks.parsing.reports import ParsingReport
+from maxmargin.tasks.parsing.rows import learn_longest, number_features, relation_rows
+from maxmargin.tasks.parsing.tokens import (
+    MOST_TAGS,
+    Coded,
+    TokenCodes,
+    check_sentences,
+    guess_columns,
+)
+from maxmargin.tasks.parsing.trees import (
+    MOST_CROSSING,
+    Crossing,
+    Tree,
+    check_trees,
+    make_projective,
+    share_of_crossing,
+)
+from maxmargin.validation.options import (
+    Bounds,
+    CountOrZero,
+    NJobs,
+    NonNegativeOrInf,
+    Penalty,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_option,
+    check_options,
+)
+from maxmargin.validation.samples import as_dense, check_sample_weight
+
+Sentences = Sequence[Sequence[Any]]
+Trees = Sequence[Any]
+#: as a power of two
+Bits = Annotated[int, Bounds(8, 26)]
+#: columns of the relations' features, as a power of two, and features for each word of a treebank
+_RELATION_BITS, _PER_WORD = 17, 64
+#: parts of the training sentences that have first trees of their own, and epochs for those
+_FOLDS, _FIRST_EPOCHS = 3, 8
+
+
+class DependencyParser(Task):
+    """Dependency parser: heads by a large margin over all trees, then relations by another.
+
+    Minimises over the weights w of features of arcs ::
+
+        alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + number of wrong heads]
+
+    where y are all trees of a sentence. A sentence is a list of tokens; a token is a dict with
+    CoNLL-U's names of columns (form, lemma, upos, xpos, feats), or a tuple (form, upos, ...) of
+    some of them. A tree is a list of pairs (head, relation), heads from 1, 0 for the root. Features
+    are words, parts of speech and morphology of head and dependent, of their neighbours and of what
+    is between them, with direction and length of the arc. Relations are learned for true arcs, from
+    features of the arc and of the words around it in the tree.
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        Strength of the penalty; None means 30 / n for n sentences, or 1 / n for the likelihood.
+    solver : str, Solver or None, default=None
+        As for `StructuredSVM`. None means "auto" for the likelihood, else
+        ``BCFW(cache=OracleCache(size=10, passes=1))``.
+    tol : float, default=0.03
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=50
+        Largest number of passes over the sentences.
+    projective : bool or None, default=None
+        Whether arcs of predicted trees must not cross. None means that they must not if fewer than
+        10 % of the arcs in training do.
+    single_root : bool, default=True
+        Whether just one word of a sentence has the root as its head.
+    crossing : {"lift", "drop", "raise"}, default="lift"
+        What becomes of training trees with crossing arcs if trees must be projective: words hang
+        from the head of their head, the sentence is left out, or it is an error.
+    columns : list of str or None, default=None
+        What the places of tuples hold, by CoNLL-U's names. None means form and upos, then what the
+        values look like.
+    bits : int or None, default=None
+        Features are hashed to 2 ** bits columns; None means 64 for each word in training, at most
+        2 ** 22.
+    guided : bool, default=True
+        Whether trees are predicted twice: the second time with features of the first tree, so that
+        arcs know of siblings and of what is above and below them (Martins et al. 2008). In training
+        the first trees are of parsers that did not see the sentence, one for each third.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(sentences, trees)``.
+    objective : {"margin", "likelihood"}, default="margin"
+        "likelihood" is a conditional random field over trees.
+
+    Attributes
+    ----------
+    model_ : StructuredSVM
+        The fitted model of heads.
+    guide_ : ndarray of shape (n_weights,)
+        Weights of the first trees; empty if not `guided`.
+    labeler_ : MulticlassSVM or None
+        The fitted model of relations; None if there is one relation only.
+    relations_ : ndarray of shape (n_relations,)
+        Relations, sorted.
+    projective_ : bool
+        Whether predicted trees are projective.
+    tags_, columns_, longest_, numbers_ : ndarray
+        Parts of speech, columns of tuples, lengths of arcs and hashes of features that were seen in
+        training.
+
+    Examples
+    --------
+    >>> sentences = [[("dogs", "NOUN"), ("bark", "VERB")], [("birds", "NOUN"), ("sing", "VERB")]]
+    >>> trees = [[(2, "nsubj"), (0, "root")], [(2, "nsubj"), (0, "root")]]
+    >>> parser = DependencyParser().fit(sentences, trees)
+    >>> parser.predict([[("cats", "NOUN"), ("sleep", "VERB")]])
+    [[(2, 'nsubj'), (0, 'root')]]
+    """
+
+    model_: Any
+    guide_: np.ndarray
+    labeler_: Any
+    relations_: np.ndarray
+    projective_: bool
+    tags_: np.ndarray
+    columns_: np.ndarray
+    longest_: np.ndarray
+    numbers_: np.ndarray
+
+    def __init__(
+        self,
+        alpha: Penalty | None = None,
+        solver: str | Solver | None = None,
+        tol: NonNegativeOrInf = 0.03,
+        max_epochs: CountOrZero = 50,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        *,
+        projective: bool | None = None,
+        single_root: bool = True,
+        crossing: Crossing = "lift",
+        columns: list[str] | None = None,
+        bits: Bits | None = None,
+        guided: bool = True,
+        n_jobs: NJobs = None,
+        warm_start: bool = False,
+        time_limit: PositiveOrInf | None = None,
+        callbacks: Sequence[Callback] = (),
+        objective: Literal["margin", "likelihood"] = "margin",
+    ):
+        self.alpha = alpha
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.projective = projective
+        self.single_root = single_root
+        self.crossing = crossing
+        self.columns = columns
+        self.bits = bits
+        self.guided = guided
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.objective = objective
+
+    # -- fitting -----------------------------------------------------------------------------------
+    def fit(
+        self, sentences: Sentences, trees: Trees, sample_weight: Any = None
+    ) -> DependencyParser:
+        """Fit the models of heads and of relations.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class; empty ones are ignored.
+        trees : sequence of trees
+            True trees, a (head, relation) for each token.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sentences; None means equal weights.
+
+        Returns
+        -------
+        DependencyParser
+            The fitted estimator.
+        """
+        check_options(self)
+        sentences = check_sentences(sentences)
+        lengths = [len(sentence) for sentence in sentences]
+        heads, relations = check_trees(trees, lengths, bool(self.single_root))
+        if not any(lengths):
+            raise ValueError("there are no sentences with tokens to learn from.")
+        weight = check_sample_weight(sample_weight, len(sentences))
+        projective = self.projective
+        if projective is None:
+            projective = share_of_crossing(heads) < MOST_CROSSING
+        # all trees have their relations learned; only some have heads to learn from
+        kept = [i for i, length in enumerate(lengths) if length]
+        own, used = [heads[i] for i in kept], kept
+        if projective:
+            own, places = make_projective(own, self.crossing)
+            used = [kept[i] for i in places]
+        columns = guess_columns(sentences) if self.columns is None else list(self.columns)
+        tags = _learn_tags(sentences, columns)
+        codes = TokenCodes(tags, columns)
+        coded = codes.encode([sentences[i] for i in used])
+        learned: dict[str, Any] = {
+            "projective_": bool(projective), "tags_": np.array(tags, dtype=str),
+            "columns_": np.array(columns, dtype=str), "longest_": learn_longest(coded, own),
+        }  # fmt: skip
+        whole = coded if used == kept else codes.encode([sentences[i] for i in kept])
+        learned |= self._fit_labeler(whole, [heads[i] for i in kept], [relations[i] for i in kept])
+        numbers = np.full(1 << self._bits(int(coded.lengths.sum())), -1, dtype=np.int32)
+        learned["numbers_"], flat = numbers, _flat(own)
+        guides = np.empty(0, dtype=np.int64)
+        learned["guide_"] = np.empty(0)
+        count = number_features(coded, flat, guides, numbers, 0)
+        arcs = Arcs(
+            coded,
+            own,
+            learned["longest_"],
+            numbers,
+            Dependencies(bool(projective), bool(self.single_root)),
+        )
+        if self.guided and len(own) >= _FOLDS:
+            guide, guides = self._fit_guides(arcs, count)
+            count = number_features(coded, flat, guides, numbers, count)
+            # a feature of some arc may share its hash with one that has a number now
+            learned["guide_"] = np.pad(guide, (0, count - len(guide)))
+
+        def on_rows(stopping: EarlyStopping) -> None:
+            held_out = check_sentences(stopping.X)
+            truth, _ = check_trees(stopping.y, [len(own) for own in held_out], False)
+            some = [i for i, own in enumerate(held_out) if len(own)]
+            held = arcs._replace(coded=codes.encode([held_out[i] for i in some]))
+            stopping.X = held.rows(held.predict(learned["guide_"]), count)
+            stopping.y = [truth[i] for i in some]
+            stopping.metric = stopping.metric or _share_of_heads
+
+        with self._watched(on_rows) as callbacks:
+            model = self._start(self._model(arcs)).set_params(callbacks=callbacks)
+            with self._learning(**learned, model_=model):
+                model.fit(arcs.rows(guides, count), own, weight[used])
+        return self
+
+    def _fit_guides(self, arcs: Arcs, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the first trees, and first trees of parsers that did not see the sentence."""
+        none, n = np.empty(0, dtype=np.int64), len(arcs.heads)
+        found: list[np.ndarray] = [none] * n
+        model = self._model(arcs).set_params(
+            max_epochs=min(_FIRST_EPOCHS, self.max_epochs), random_state=self.random_state,
+            time_limit=None if self.time_limit is None else self.time_limit / (2 * _FOLDS),
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            for fold in range(_FOLDS):
+                seen = arcs.select([i for i in range(n) if i % _FOLDS != fold])
+                held = [i for i in range(n) if i % _FOLDS == fold]
+                own = clone(model).fit(seen.rows(none, count), seen.heads)
+                own_heads = arcs.select(held).predict(own.coef_)
+                cuts = np.cumsum(arcs.coded.lengths[held])[:-1]
+                for i, heads in zip(held, np.split(own_heads, cuts), strict=True):
+                    found[i] = heads
+            whole = clone(model).fit(arcs.rows(none, count), arcs.heads)
+        return whole.coef_, np.concatenate(found)
+
+    def _bits(self, n_words: int) -> int:
+        if self.bits is not None:
+            return self.bits
+        return min(max((_PER_WORD * n_words - 1).bit_length(), 12), 22)
+
+    def _model(self, arcs: Arcs) -> StructuredSVM:
+        margin = self.objective == "margin"
+        solver = BCFW(cache=OracleCache(10, 1)) if margin else "auto"
+        alpha = (30.0 if margin else 1.0) / len(arcs.heads)
+        return StructuredSVM(
+            arcs.structure,
+            objective=self.objective,
+            loss="hamming-sum",
+            alpha=alpha if self.alpha is None else self.alpha,
+            solver=solver if self.solver is None else self.solver,
+        )
+
+    def _fit_labeler(
+        self, coded: Coded, heads: list[list[int]], relations: list[list[str]]
+    ) -> dict[str, Any]:
+        """The model of relations, learned from true arcs."""
+        names = np.array([relation for own in relations for relation in own])
+        classes = np.unique(names)
+        if len(classes) == 1:
+            return {"labeler_": None, "relations_": classes}
+        bits = min(_RELATION_BITS, self._bits(len(names)))
+        labeler = MulticlassSVM(
+            alpha=10.0 / len(names), loss="hamming-sum", tol=0.02, max_epochs=30, bias=False,
+            solver=BCFW(cache=OracleCache(10, 1)), random_state=self.random_state,
+        )  # fmt: skip
+        labeler.fit(relation_rows(coded, _flat(heads), bits), names)
+        # as large as the treebank, and not used again
+        labeler.result_ = replace(labeler.result_, state=None)  # type: ignore[arg-type]
+        return {"labeler_": labeler, "relations_": labeler.classes_}
+
+    # -- predicting --------------------------------------------------------------------------------
+    def predict(self, sentences: Sentences) -> list[Tree]:
+        """Predict the tree of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        list of list of (int, str)
+            For each token its head and its relation to it.
+        """
+        structure, found = self._structure(), []
+        oracle = structure.oracle()
+        for codes, theta in self._scores(sentences):
+            n = len(codes) // arc_features.WIDTH - 3
+            if n:
+                z, _ = oracle.maximize(theta, (n,))
+                found.append(self._label(codes, structure.decode(z, (n,))))
+            else:
+                found.append([])
+        return found
+
+    def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
+        """Compute the probability of each arc, the model being p(tree) ~ exp(score / T).
+
+        T is ``temperature_``. The likelihood objective fits these probabilities. Those of margin
+        training are suitable for ranking only, until `calibrate` is called.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        list of ndarray of shape (n, n + 1)
+            For each token the probabilities of its heads, 0 for the root.
+        """
+        structure, found = self._structure(), []
+        for codes, theta in self._scores(sentences):
+            n = len(codes) // arc_features.WIDTH - 3
+            p = structure.marginals(theta / self.temperature_, (n,)) if n else np.empty(0)
+            found.append(p.reshape(n, n + 1))
+        return found
+
+    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[Tree, float]]]:
+        """Predict the k best trees of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        k : int
+            Number of trees per sentence; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of list of (tree, float)
+            Trees of each sentence with the scores of their heads, best first.
+        """
+        structure, found = self._structure(), []
+        check_k(k)
+        for codes, theta in self._scores(sentences):
+            n = len(codes) // arc_features.WIDTH - 3
+            best = structure.k_best(theta, (n,), k) if n else []
+            found.append(
+                [(self._label(codes, structure.decode(z, (n,))), score) for z, score in best]
+            )
+        return found
+
+    def calibrate(self, sentences: Sentences, trees: Trees) -> DependencyParser:
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences that are not those of `fit`.
+        trees : sequence of trees
+            True trees.
+
+        Returns
+        -------
+        DependencyParser
+            The estimator itself.
+        """
+        structure: Dependencies = self._structure()
+        sentences = check_sentences(sentences)
+        heads, _ = check_trees(trees, [len(own) for own in sentences], bool(self.single_root))
+        kept = [i for i, own in enumerate(heads) if own]
+        own = [heads[i] for i in kept]
+        if structure.projective:
+            own, places = make_projective(own, "lift")
+            kept = [kept[i] for i in places]
+        coded = self._codes().encode([sentences[i] for i in kept])
+        arcs = Arcs(coded, own, self.longest_, self.numbers_, structure)
+        self.model_.calibrate(arcs.rows(arcs.predict(self.guide_), self.n_features_in_), own)
+        return self
+
+    def score(self, sentences: Sentences, trees: Trees, sample_weight: Any = None) -> float:
+        """Compute the share of words with the right head and relation (LAS).
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        trees : sequence of trees
+            True trees.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sentences; None means equal weights.
+
+        Returns
+        -------
+        float
+            Labelled attachment score from 0 to 1.
+        """
+        truth, predicted = self._compared(sentences, trees)
+        if sample_weight is None or not truth:
+            return attachment_scores(truth, predicted).las
+        weight = check_sample_weight(sample_weight, len(truth))
+        pairs = zip(truth, predicted, strict=True)
+        right = np.array([sum(a == b for a, b in zip(*own, strict=True)) for own in pairs])
+        words = np.array([len(own) for own in truth])
+        return float((weight * right).sum() / max((weight * words).sum(), 1e-300))
+
+    def report(self, sentences: Sentences, trees: Trees) -> ParsingReport:
+        """Compute scores in all, by relation and by length of the sentence, and the worst trees.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        trees : sequence of trees
+            True trees.
+
+        Returns
+        -------
+        ParsingReport
+            The scores.
+        """
+        truth, predicted = self._compared(sentences, trees)
+        forms = [[values[0] for values in own] for own in self._codes().texts(sentences)]
+        return ParsingReport.of(forms, truth, predicted)
+
+    def _compared(self, sentences: Sentences, trees: Trees) -> tuple[list[Tree], list[Tree]]:
+        sentences = check_sentences(sentences)
+        heads, relations = check_trees(trees, [len(own) for own in sentences], False)
+        truth = [list(zip(*own, strict=True)) for own in zip(heads, relations, strict=True)]
+        return truth, self.predict(sentences)
+
+    # -- inside ------------------------------------------------------------------------------------
+    def _structure(self) -> Any:
+        check_is_fitted(self, "model_")
+        return self.model_.structure_
+
+    def _codes(self) -> TokenCodes:
+        return TokenCodes(self.tags_.tolist(), self.columns_.tolist())
+
+    def _scores(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The codes of each sentence, and the scores of its arcs."""
+        coded = self._codes().encode(check_sentences(sentences))
+        arcs = Arcs(coded, [], self.longest_, self.numbers_, self._structure())
+        return arcs.scores(as_dense(self.model_.coef_), self.guide_)
+
+    def _label(self, codes: np.ndarray, heads: np.ndarray) -> Tree:
+        """The tree of heads, with their relations."""
+        if self.labeler_ is None:
+            return [(head, str(self.relations_[0])) for head in heads.tolist()]
+        w, count, n = as_dense(self.labeler_.coef_), len(self.relations_), len(heads)
+        out, kin, ids = (np.empty(size, np.int64) for size in (n, 5 * (n + 1), 64))
+        mask = self.labeler_.n_features_in_ - 1
+        arc_features.label_arcs(codes, heads, mask, w, count, out, kin, ids, np.empty(count))
+        names = self.relations_[out].tolist()
+        return list(zip(heads.tolist(), names, strict=True))
+
+    def validate(self) -> None:
+        if not hasattr(self, "model_"):
+            return
+        check_option("DependencyParser: model_", self.model_, StructuredSVM)
+        size, longest, numbers = 2 * 64 * 64, self.longest_, self.numbers_
+        if longest.shape != (size,) or longest.dtype != np.int64 or len(self.tags_) > MOST_TAGS:
+            raise ValueError("DependencyParser: longest_ or tags_ is not what fit leaves")
+        count = len(numbers) if numbers.ndim == 1 and numbers.dtype == np.int32 else 0
+        known = self.n_features_in_
+        if count < 2 or count & (count - 1) or numbers.max() >= known:
+            raise ValueError("DependencyParser: numbers_ is not what fit leaves")
+        if self.guide_.shape not in ((0,), (known,)):
+            raise ValueError("DependencyParser: guide_ has another size")
+        if self.labeler_ is not None:
+            check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)
+            width, size = self.labeler_.n_features_in_, self.labeler_.coef_.shape[-1]
+            if width & (width - 1) or size != width * len(self.relations_):
+                raise ValueError("DependencyParser: labeler_ has another size")
+
+
+def _learn_tags(sentences: list[Any], columns: list[str]) -> list[str]:
+    """The most frequent parts of speech."""
+    texts = TokenCodes([], columns).texts(sentences)
+    found = Counter(values[1] or values[2] for own in texts for values in own)
+    return [tag for tag, _ in sorted(found.items(), key=lambda own: (-own[1], own[0]))][:MOST_TAGS]
+
+
+def _flat(heads: list[list[int]]) -> np.ndarray:
+    return np.array([head for own in heads for head in own], dtype=np.int64)
+
+
+def _share_of_heads(truth: Any, outputs: Any) -> float:
+    right = sum(
+        int((np.asarray(a) == np.asarray(b)).sum()) for a, b in zip(truth, outputs, strict=True)
+    )
+    return right / max(sum(map(len, truth)), 1)

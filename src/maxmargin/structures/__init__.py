@@ -2,6 +2,10 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.decisions.knapsack import Knapsack
+from maxmargin.structures.decisions.shortest_path import ShortestPath
+from maxmargin.structures.decisions.spanning_tree import SpanningTree
+from maxmargin.structures.decisions.top_k import TopK
 from maxmargin.structures.from_oracle.structure import OracleStructure
 from maxmargin.structures.general_matching import GeneralMatching
 from maxmargin.structures.graph_cut import GraphCut
@@ -27,6 +31,7 @@ __all__ = [
     "Finite",
     "GeneralMatching",
     "GraphCut",
+    "Knapsack",
     "MarkovNetwork",
     "LinearProgram",
     "Matching",
@@ -39,7 +44,10 @@ __all__ = [
     "Restricted",
     "RestrictedLayout",
     "Program",
+    "ShortestPath",
+    "SpanningTree",
     "Structure",
+    "TopK",
     "Tree",
     "TreeLayout",
 ]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -163,6 +163,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     _last_layouts: list[Layout] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
+    #: calls between a warning of `fit` and the line that called it
+    _depth: ClassVar[int] = 3
 
     def __init__(
         self,
@@ -445,7 +447,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
                 " last dual point does not fit them; starting afresh.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
             return None
         certified = np.isfinite(result.dual) and problem.alpha > 0
@@ -482,12 +484,14 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _warn(self, tol: float) -> None:
         result = self.result_
         if result.status is Status.FAILED:
-            warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(
+                f"training failed: {result.message}", ConvergenceWarning, stacklevel=self._depth
+            )
         if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
@@ -498,7 +502,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 " slow training: scale them."
                 + ("" if self.structure_.oracle().is_exact else BOUNDED),
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
 
     def sparsify(self) -> StructuredSVM:

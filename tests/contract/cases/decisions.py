@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from contract.cases import Case
+from contract.cases import Case, Kind
+from maxmargin import DecisionSVM, StructuredSVM
 from maxmargin.structures import Constraints, Knapsack, ShortestPath, SpanningTree, TopK
 
 #: a grid of 2 x 3 nodes, right and down, with one edge twice
@@ -90,3 +91,41 @@ STRUCTURES = [
     knapsack_case("knapsack-2", [[3.5, 4.25, 2.0, 5.0], [1.0, 2.0, 3.0, 1.5]], [8.0, 4.5]),
     knapsack_case("knapsack-real", np.sqrt([3.0, 4.5, 2.0, 5.0]), 4.0),
 ]  # fmt: skip
+
+
+def decisions():
+    """Costs of edges that are not linear in the features of the instances."""
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(60, 2))
+    costs = (X @ rng.uniform(size=(2, len(GRID))) + 4.0) ** 2
+    costs *= rng.uniform(0.65, 1.35, size=costs.shape)
+    return Kind(DecisionSVM(ShortestPath(GRID, 0, 5), alpha=0.05), X, costs)
+
+
+def part_costs():
+    """Values of items by their features, chosen within a capacity."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(20, 5, 2))
+    values = np.exp(X @ [1.0, -0.5]) + 0.2 * rng.uniform(size=(20, 5))
+    structure = Knapsack([3, 4, 2, 5, 1], 7)
+    return Kind(DecisionSVM(structure, "max", alpha=0.05), X, values)
+
+
+def best_of(structure, count, seed):
+    """Decisions by scores that are linear in the features of parts."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(16, count, 2))
+    scores = X @ [1.0, -0.5] + 0.2 * rng.normal(size=(16, count))
+    y = np.array([structure.maximize(own, (count,)) for own in scores])
+    return Kind(StructuredSVM(structure, alpha=0.05), X, y)
+
+
+def spanning_trees():
+    return best_of(SpanningTree(SQUARE), len(SQUARE), 12)
+
+
+def two_items():
+    return best_of(TopK(2), 5, 13)
+
+
+ESTIMATORS = [decisions, part_costs, spanning_trees, two_items]

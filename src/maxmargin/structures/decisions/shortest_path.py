@@ -83,8 +83,12 @@ class ShortestPath(Selection):
         )
 
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
-        rows = self.constraints(layout)
-        wrong = np.abs(rows.matrix @ z - rows.lower)[: -len(z)] > 1e-6
+        edges = self._graph()
+        nodes = self._n_nodes(edges)
+        surplus = np.bincount(edges[:, 0], z, nodes) - np.bincount(edges[:, 1], z, nodes)
+        surplus[self.source] -= 1.0
+        surplus[self.target] += 1.0
+        wrong = np.abs(surplus) > 1e-6
         if wrong.any():
             node = int(np.flatnonzero(wrong)[0])
             return f"edges do not form a path from {self.source} to {self.target}: see node {node}"

@@ -43,6 +43,7 @@ NAMES = (
     "horses",
     "isprs",
     "snakes",
+    "decisions",
 )
 
 

@@ -90,6 +90,13 @@ def test_the_regret_is_that_of_enumeration(sense):
     np.testing.assert_allclose((sign * model.predict_costs(X[40:]) * z).sum(axis=1), chosen)
 
 
+def test_without_an_intercept_costs_are_linear():
+    X, costs = instances(60)
+    model = DecisionSVM(PATH, alpha=0.1, fit_intercept=False).fit(X + 2.0, costs)
+    np.testing.assert_allclose(model.predict_costs(np.zeros((1, 3))), 0.0, atol=1e-12)
+    assert not model.intercept_.any()
+
+
 def test_units_of_costs_and_features_do_not_matter():
     X, costs = instances(80)
     plain = DecisionSVM(PATH).fit(X, costs)
@@ -121,6 +128,15 @@ def test_features_of_parts_share_weights_or_have_their_own():
         np.testing.assert_allclose(model.predict_costs(X), expected, atol=1e-9)
     assert regrets["both"] < 0.5 * regrets["shared"]
     assert regrets["own"] < 0.5 * regrets["shared"]
+
+
+def test_whether_parts_need_weights_of_their_own_is_found_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6, 2))
+    own = np.exp(0.3 * X @ [1.0, -1.0]) + np.arange(6)
+    alike = np.exp(X @ [1.0, -1.0]) * rng.uniform(0.5, 1.5, size=(60, 6))
+    assert DecisionSVM(TopK(2)).fit(X, own).feature_map_.weights == "both"
+    assert DecisionSVM(TopK(2)).fit(X, alike).feature_map_.weights == "shared"
 
 
 def test_instances_may_differ_in_size():

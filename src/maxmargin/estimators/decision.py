@@ -116,7 +116,8 @@ class DecisionSVM(StructuredSVM):
         features are scaled, so that a good value does not depend on their units.
     weights : {"auto", "own", "shared", "both"}, default="auto"
         Whether parts have weights of their own, shared ones, or the sum of both; "auto" is "own"
-        for features of instances and "shared" for those of parts.
+        for features of instances. For those of parts it is what alpha="cv" finds better, "shared"
+        or "both", if all instances have the same parts, and otherwise "shared".
     loss : {"regret", "hamming", "hamming-sum"} or Loss, default="regret"
         Loss of a decision. Without costs, "regret" means "hamming".
     prior : {"auto", "least-squares"}, array_like or None, default="auto"
@@ -186,6 +187,8 @@ class DecisionSVM(StructuredSVM):
     scale_: np.ndarray
     layout_: Any
     n_parts_: CountOrZero
+    _weights_kind: str
+    _previous: Any
     _depth: ClassVar[int] = 4
 
     def __init__(
@@ -241,7 +244,7 @@ class DecisionSVM(StructuredSVM):
         per_instance = _is_table(X)
         weights: Any = self.weights
         if weights == "auto":
-            weights = "own" if per_instance else "shared"
+            weights = "own" if per_instance else self.__dict__.get("_weights_kind", "shared")
         if per_instance and weights != "own":
             raise ValueError(
                 f"weights={weights!r} needs features of parts, X of shape (n, n_parts, n_features);"
@@ -336,8 +339,10 @@ class DecisionSVM(StructuredSVM):
         matrix = rows.matrix.astype(np.float64)
         weight = np.repeat(omega / np.maximum(rows.lengths, 1), rows.lengths)
         mean = weight @ matrix
-        # the many zeros of sparse features are worth more than a mean of zero
-        self.mean_ = mean if matrix.nnz > 0.5 * np.prod(matrix.shape) else np.zeros(len(mean))
+        # the many zeros of sparse features are worth more than a mean of zero, which would also be
+        # an intercept
+        centred = self.fit_intercept and matrix.nnz > 0.5 * np.prod(matrix.shape)
+        self.mean_ = mean if centred else np.zeros(len(mean))
         spread = np.sqrt(np.maximum(weight @ matrix.multiply(matrix) - self.mean_**2, 0.0))
         size = np.abs(matrix).max(axis=0).toarray().ravel()
         self.scale_ = np.where(spread > 1e-9 * size, spread, np.maximum(size, 1.0))
@@ -414,20 +419,19 @@ class DecisionSVM(StructuredSVM):
             The fitted estimator.
         """
         check_options(self)
+        self.__dict__.pop("_weights_kind", None)
         known = costs if isinstance(costs, Instances) else Instances(costs, decisions)
         self.cv_loss_ = {}
         self._previous = previous
         if self.alpha != "cv":
             self.alpha_ = float(self.alpha)
         else:
-            self.alpha_ = 1.0
-            problem = self._problem(X, known, sample_weight, None)
-            known = Chosen(known.costs, _rows_of(problem.truth, problem.part_ptr))
-            self._choose_alpha(problem, X, known, sample_weight)
+            known = self._choose(X, known, sample_weight)
         try:
             super().fit(X, known, sample_weight)
         finally:
-            self.__dict__.pop("_previous", None)
+            for name in ("_previous", "_weights_kind"):
+                self.__dict__.pop(name, None)
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
@@ -497,6 +501,23 @@ class DecisionSVM(StructuredSVM):
         return _moved_state(old.state, self._last_layouts, problem, previous)
 
     # -- choice of alpha ---------------------------------------------------------------------------
+    def _choose(self, X: Any, y: Instances, sample_weight: Any) -> Instances:
+        """Set alpha_, and whether parts have weights of their own where that is left open."""
+        found: dict[str, DecisionSVM] = {}
+        for kind in ("shared", "both"):
+            trial = clone(self)
+            trial.alpha_, trial._weights_kind = 1.0, kind
+            problem = trial._problem(X, y, sample_weight, None)
+            y = Chosen(y.costs, _rows_of(problem.truth, problem.part_ptr))
+            trial._choose_alpha(problem, X, y, sample_weight)
+            found[kind] = trial
+            if self.weights != "auto" or _is_table(X) or len(set(problem.layouts)) > 1:
+                break
+        self._weights_kind = min(found, key=lambda kind: min(found[kind].cv_loss_.values()))
+        best = found[self._weights_kind]
+        self.alpha_, self.cv_loss_ = best.alpha_, best.cv_loss_
+        return y
+
     def _choose_alpha(self, problem: Problem, X: Any, y: Instances, sample_weight: Any) -> None:
         """Set alpha_ to what loses least on held-out folds, and cv_loss_."""
         alphas, end = _grid(problem), monotonic() + (self.time_limit or np.inf) / 2
@@ -505,7 +526,7 @@ class DecisionSVM(StructuredSVM):
         folds = KFold(min(self.cv, y.n), shuffle=True, random_state=0)
         for train, test in folds.split(weight) if y.n > 1 else ():
             if min(weight[train].sum(), weight[test].sum()) > 0:
-                model = clone(self).set_params(alpha=alphas[0])
+                model = clone(self).set_params(alpha=alphas[0], weights=self.feature_map_.weights)
                 fold = model._problem(_taken(X, train), y.take(train), weight[train], None)
                 held = model._hold_out(_taken(X, test), y.take(test), weight[test])
                 lost += weight[test].sum() * np.array(list(model._follow(alphas, fold, held, end)))

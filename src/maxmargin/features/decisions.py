@@ -9,6 +9,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group, append_ones
+from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import Rows, check_matrix, check_rows
 
 
@@ -40,6 +41,7 @@ class DecisionFeatures(FeatureMap):
         self.intercept = intercept
 
     def check(self, X: Any) -> Rows:
+        check_options(self)
         return check_matrix(X) if self.per_instance else check_rows(X)
 
     def n_columns(self, X: Rows) -> int:

@@ -126,6 +126,15 @@ def test_decisions_on_the_electricity_market(monkeypatch, capsys, data_dir):
     assert all(float(learned) < float(forecast) for forecast, learned in lost)
 
 
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_routes(monkeypatch, capsys, request, real):
+    given = ["--data", str(request.getfixturevalue("data_dir"))] if real else []
+    output = run("routes.py", given, monkeypatch, capsys)
+    found = re.findall(r"^(.+): (\d+)% of the arcs", output, re.MULTILINE)
+    right = {name: int(share) for name, share in found}
+    assert right["distances"] < right["frequencies of arcs"] < right["learned"]
+
+
 def test_own_structure(monkeypatch, capsys):
     output = run("own_structure.py", [], monkeypatch, capsys)
     overlap = dict(re.findall(r"^(.+?) +overlap ([\d.]+)$", output, re.MULTILINE))

@@ -29,6 +29,7 @@ from maxmargin.exceptions import (
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.oracles.base import check_k
+from maxmargin.oracles.constraints import part_score
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status, check_weights
@@ -343,6 +344,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if self.result_.status is Status.INTERRUPTED and not completion.reached:
             raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
         self._warn(limits_of(solver)[1])
+        if self.objective == "margin" and self.result_.primal == 0:
+            self._warn_of_negative_losses(problem)
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
@@ -504,6 +507,23 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=self._depth,
             )
+
+    def _warn_of_negative_losses(self, problem: Problem) -> None:
+        """Warn if some output costs less than the true one, which trains at once to nothing."""
+        w = np.zeros(problem.dim)
+        for i, layout in enumerate(problem.layouts[:3]):
+            costs = problem.scores(w, i)
+            truth = problem.truth[problem.parts(i)]
+            less = np.where(np.isfinite(costs), -costs, costs)
+            if part_score(less, self.structure_.maximize(less, layout) - truth) > 1e-9:
+                warnings.warn(
+                    f"sample {i}: the loss of some output is negative, and nothing was learned"
+                    " because none is positive. A loss is 0 at the true output and not below it"
+                    " anywhere: change its sign, or see whether costs are in the order of X.",
+                    UserWarning,
+                    stacklevel=self._depth,
+                )
+                return
 
     def sparsify(self) -> StructuredSVM:
         """Convert ``coef_`` to a sparse matrix of shape (1, n_weights).

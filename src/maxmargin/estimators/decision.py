@@ -494,6 +494,9 @@ class DecisionSVM(StructuredSVM):
     def _learn_support(self, problem: Problem) -> None:
         self.coef_ = self.prior_ + as_dense(self.result_.w)
 
+    def _warn_of_negative_losses(self, problem: Problem) -> None:
+        """Nothing: what costs have beside the loss is the prior, which may be perfect."""
+
     def _last_state(self, problem: Problem) -> State | None:
         previous, old = self._previous, getattr(self, "result_", None)
         if previous is None or old is None or old.state is None:

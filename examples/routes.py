@@ -75,14 +75,7 @@ def describe(day, counts, recent, weekday_counts):
         for axis in (1, 0):
             logs.append(np.log(table / table.sum(axis=axis, keepdims=True))[tuple(edges.T)])
     near = data.distance / data.distance.mean()
-    rows = [
-        near[tails, heads],
-        *logs,
-        counts[tails, heads] > 0,
-        tails == 0,
-        heads == 0,
-        near[0, tails],
-    ]
+    rows = [near[tails, heads], *logs, counts[tails, heads] > 0, tails == 0, heads == 0]
     made = (day.arcs[:, None] == np.column_stack([tails, heads])).all(axis=2).any(axis=0)
     used = [np.bincount(ends, minlength=len(places)) for ends in edges[made].T]
     least = np.r_[day.vehicles, np.ones(len(day.stops), dtype=int)]

@@ -14,8 +14,8 @@ from contract.cases import Kind, check_cases, exported, found_list
 from contract.problems import AtMostTwo
 from maxmargin import (
     ChainSVM,
-    GeneralMatchingSVM,
     DecisionSVM,
+    GeneralMatchingSVM,
     Graph,
     GraphCutSVM,
     MatchingSVM,

@@ -44,6 +44,7 @@ NAMES = (
     "horses",
     "isprs",
     "snakes",
+    "decisions",
 )
 
 

@@ -109,6 +109,32 @@ def test_trees_of_the_treebank(monkeypatch, capsys, data_dir):
     assert tree > text > alone
 
 
+def test_decisions(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("decisions.py", ["--days", "150"], monkeypatch, capsys)
+    regret = dict(re.findall(r"^(.+): regret ([\d.]+)%", output, re.MULTILINE))
+    assert float(regret["for the regret"]) < 0.8 * float(regret["least squares"])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.soak
+def test_decisions_on_the_electricity_market(monkeypatch, capsys, data_dir):
+    arguments = ["--days", "100", "--data", str(data_dir)]
+    output = run("decisions.py", arguments, monkeypatch, capsys)
+    lost = re.findall(r"forecast ([\d.]+), learned ([\d.]+)", output)
+    assert len(lost) == 3
+    assert all(float(learned) < float(forecast) for forecast, learned in lost)
+
+
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_routes(monkeypatch, capsys, request, real):
+    given = ["--data", str(request.getfixturevalue("data_dir"))] if real else []
+    output = run("routes.py", given, monkeypatch, capsys)
+    found = re.findall(r"^(.+): (\d+)% of the arcs", output, re.MULTILINE)
+    right = {name: int(share) for name, share in found}
+    assert right["distances"] < right["frequencies of arcs"] < right["learned"]
+
+
 def test_own_structure(monkeypatch, capsys):
     output = run("own_structure.py", [], monkeypatch, capsys)
     overlap = dict(re.findall(r"^(.+?) +overlap ([\d.]+)$", output, re.MULTILINE))

@@ -6,6 +6,7 @@ page of its own, and `<!-- structures -->` the table of all structures.
 
 import re
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from maxmargin import StructuredSVM, estimators, structures
@@ -40,6 +41,8 @@ def structure_table(_=""):
     """A row for each structure: its page, the first sentence of its docstring, its estimators."""
     users = {}
     for kind in classes(estimators, StructuredSVM):
+        if "structure" in signature(kind).parameters:  # it takes any
+            continue
         users.setdefault(type(kind()._make_structure()), []).append(f"`{kind.__name__}`")
     lines = ["| structure | an output is | estimators |", "|---|---|---|"]
     for kind in classes(structures, Structure):

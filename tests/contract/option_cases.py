@@ -152,6 +152,7 @@ def examples():
         s.OracleStructure(lambda theta: theta == theta.max(), 3): oracle((3,), 3),
         f.LabelConjoined(): pack(CHAINS[0], 3, [21, 18]),
         f.PartFeatures(): pack(CHAINS[0], 0, [4, 3]),
+        f.DecisionFeatures(): pack(ROWS, 3, [3] * 12),
         f.GraphFeatures(): pack(NODES, 0, [7, 5]),
         f.TreeFeatures(): pack(NODES, 3, [21, 18]),
         f.MultiLabelFeatures(n_pairs=3): pack([x[None] for x in ROWS], 3, [6] * 12),

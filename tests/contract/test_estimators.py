@@ -14,6 +14,7 @@ from contract.cases import Kind, check_cases, exported, found_list
 from contract.problems import AtMostTwo
 from maxmargin import (
     ChainSVM,
+    DecisionSVM,
     GeneralMatchingSVM,
     Graph,
     GraphCutSVM,
@@ -306,6 +307,14 @@ def test_a_second_fit_is_a_fresh_fit(kind):
 
 def test_the_score_is_the_share_that_is_right(kind):
     fitted = kind.fit()
+    if isinstance(fitted, DecisionSVM):  # what is lost, of the costs of the best
+        sign = -1 if fitted.sense == "max" else 1
+        best = [fitted.structure.maximize(-sign * c, (len(c),)) for c in kind.y]
+        lost = sign * np.sum(kind.y * (fitted.predict(kind.X) - best))
+        share = lost / np.abs(np.sum(kind.y * best, axis=1)).sum()
+        assert fitted.score(kind.X, kind.y) == pytest.approx(-share, abs=1e-12)
+        assert share < 0.1
+        return
     right, total = 0, 0
     for x, truth, output in zip(kind.X, kind.y, fitted.predict(kind.X), strict=True):
         if isinstance(

@@ -21,11 +21,11 @@ ROUNDING = dict.fromkeys(STRUCTURES, 1e-9) | dict.fromkeys(
 )
 #: it comes nearer like 1 / sqrt(epochs): the gap says how near
 SLOW = {"projected-gradient"}
-#: stopped before, because each pass asks HiGHS
+#: stopped before, because each pass asks HiGHS, or because a prior leaves a small objective
 FAR = {
     (solver, structure)
     for solver in ("fw", "ssg", "extragradient", "dual-extragradient")
-    for structure in BY_HIGHS
+    for structure in (*BY_HIGHS, "decisions", "part_costs")
 }
 #: why a solver cannot, in the words of its error
 CANNOT = {

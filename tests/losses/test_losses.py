@@ -4,12 +4,20 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from maxmargin import MulticlassSVM
 from maxmargin.losses import Hamming, PartCosts, resolve_loss
 from maxmargin.structures import Chain, Finite
 from reference.user_structures import AtMostTwo
 
 SHAPE = (2, 3)
 TRUTH = Chain().encode([0, 2], SHAPE)
+
+
+def test_a_loss_of_the_wrong_sign_is_noticed():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.integers(3, size=20)
+    with pytest.warns(UserWarning, match="sample 0: the loss of some output is negative"):
+        MulticlassSVM(loss=PartCosts(lambda truth, layout: truth)).fit(X, y)
 
 
 def test_short_names():

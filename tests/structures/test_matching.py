@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from maxmargin.estimators import StructuredSVM
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures import Candidates, Matching
-from reference import matchings
+from reference import linear, matchings
 from reference.interior_point import nearest
 
 EDGES = [(2, 1), (0, 0), (2, 0), (0, 1)]
@@ -421,3 +421,18 @@ def test_candidates_without_edges_are_all_pairs():
     for ability in ("maximize", "project", "marginals"):
         full = getattr(Matching(), ability)(theta, (3, 4))
         assert np.array_equal(getattr(Matching(), ability)(theta, Candidates((3, 4))), full)
+
+
+@pytest.mark.parametrize("seed", [431, *range(40)])
+def test_flows_end_where_scores_are_tied_up_to_rounding(seed):
+    """Rounding made ways shorter that led back: with 431 the search went in circles."""
+    rng, n = np.random.default_rng(seed), 8
+    edges, caps = np.argwhere(~np.eye(n, dtype=bool)), np.ones((2, n), dtype=int)
+    caps[:, 0] = 2
+    caps[1, rng.integers(n)] = 2
+    theta = rng.normal(size=3)[rng.integers(3, size=len(edges))]
+    theta = theta * rng.integers(1, 4, size=len(edges)) + rng.choice([-0.1, 0.1, 0.3], len(edges))
+    layout = Candidates((n, n), edges, *caps)
+    found = Matching().maximize(theta, layout)
+    best = linear.best_value(Matching().constraints(layout), theta)
+    assert theta @ found == pytest.approx(best, abs=1e-9)

@@ -43,6 +43,15 @@ def fit(structure, X=None, y=None, **options):
         return StructuredSVM(structure, **({"alpha": 0.05, "tol": 0.01} | options)).fit(X, y)
 
 
+def test_what_is_nearly_zero_or_one_is_rounded():
+    def nearly(theta):
+        z = np.isin(np.arange(5), list(best_two(theta, None))).astype(float)
+        return np.where(z > 0, 1 - 1e-9, 1e-7)
+
+    exact = fit(Structure.from_oracle(lambda theta: best_two(theta, None)))
+    np.testing.assert_array_equal(fit(Structure.from_oracle(nearly)).coef_, exact.coef_)
+
+
 # -- what functions take and return ----------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
+from maxmargin.datasets.decisions import load_energy_knapsack, load_vrp_daily
 from maxmargin.datasets.dependencies import load_dependencies
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
@@ -21,12 +22,14 @@ __all__ = [
     "load_alignment",
     "load_conll2000",
     "load_dependencies",
+    "load_energy_knapsack",
     "load_hansards",
     "load_horses",
     "load_isprs",
     "load_letters",
     "load_scene",
     "load_treebank",
+    "load_vrp_daily",
     "load_yeast",
     "make_multilabel",
     "load_snakes",

@@ -2,6 +2,7 @@
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
+from maxmargin.estimators.decision import DecisionSVM
 from maxmargin.estimators.general_matching import GeneralMatchingSVM
 from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
@@ -14,6 +15,7 @@ from maxmargin.estimators.tree import TreeSVM
 __all__ = [
     "ChainSVM",
     "GeneralMatchingSVM",
+    "DecisionSVM",
     "GraphCutSVM",
     "MatchingSVM",
     "MultiLabelSVM",

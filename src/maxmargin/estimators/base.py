@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from maxmargin.exceptions import (
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.oracles.base import check_k
+from maxmargin.oracles.constraints import part_score
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status, check_weights
@@ -163,6 +164,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     _last_layouts: list[Layout] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
+    #: calls between a warning of `fit` and the line that called it
+    _depth: ClassVar[int] = 3
 
     def __init__(
         self,
@@ -341,6 +344,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if self.result_.status is Status.INTERRUPTED and not completion.reached:
             raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
         self._warn(limits_of(solver)[1])
+        if self.objective == "margin" and self.result_.primal == 0:
+            self._warn_of_negative_losses(problem)
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
@@ -445,7 +450,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
                 " last dual point does not fit them; starting afresh.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
             return None
         certified = np.isfinite(result.dual) and problem.alpha > 0
@@ -482,12 +487,14 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _warn(self, tol: float) -> None:
         result = self.result_
         if result.status is Status.FAILED:
-            warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(
+                f"training failed: {result.message}", ConvergenceWarning, stacklevel=self._depth
+            )
         if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
@@ -498,8 +505,25 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 " slow training: scale them."
                 + ("" if self.structure_.oracle().is_exact else BOUNDED),
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=self._depth,
             )
+
+    def _warn_of_negative_losses(self, problem: Problem) -> None:
+        """Warn if some output costs less than the true one, which trains at once to nothing."""
+        w = np.zeros(problem.dim)
+        for i, layout in enumerate(problem.layouts[:3]):
+            costs = problem.scores(w, i)
+            truth = problem.truth[problem.parts(i)]
+            less = np.where(np.isfinite(costs), -costs, costs)
+            if part_score(less, self.structure_.maximize(less, layout) - truth) > 1e-9:
+                warnings.warn(
+                    f"sample {i}: the loss of some output is negative, and nothing was learned"
+                    " because none is positive. A loss is 0 at the true output and not below it"
+                    " anywhere: change its sign, or see whether costs are in the order of X.",
+                    UserWarning,
+                    stacklevel=self._depth,
+                )
+                return
 
     def sparsify(self) -> StructuredSVM:
         """Convert ``coef_`` to a sparse matrix of shape (1, n_weights).

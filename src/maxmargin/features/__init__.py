@@ -2,6 +2,7 @@
 
 from maxmargin.features.base import FeatureMap, Group, PackedFeatures, pack
 from maxmargin.features.conjoined import LabelConjoined
+from maxmargin.features.decisions import DecisionFeatures
 from maxmargin.features.graph import GraphFeatures
 from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.features.multi_label import MultiLabelFeatures
@@ -9,6 +10,7 @@ from maxmargin.features.parts import PartFeatures
 from maxmargin.features.tree import TreeFeatures
 
 __all__ = [
+    "DecisionFeatures",
     "FeatureMap",
     "GraphFeatures",
     "Group",

@@ -16,6 +16,9 @@ from maxmargin.oracles.outputs import TimedOut, as_vector, split_bound
 from maxmargin.oracles.processes.worker_pool import Workers
 from maxmargin.validation.options import check_options
 
+#: integers are what solvers are this near to; their usual tolerance is 1e-6 or less
+NEAR = 1e-5
+
 
 class FunctionOracle(Oracle):
     """The function of a `Structure.from_oracle`."""
@@ -83,6 +86,8 @@ class FunctionOracle(Oracle):
             z = as_vector(z, structure.n_parts(layout), structure.binary, listed)
         except ValueError as error:
             raise OracleError(f"the oracle's answer is not an output: {error}") from error
+        if structure.binary:
+            z = _rounded(z)
         if not self.is_bounded:
             if bound is not None:
                 raise OracleError(
@@ -96,6 +101,12 @@ class FunctionOracle(Oracle):
                 f" {'NaN as a bound' if bound is not None else 'no bound'}."
             )
         return z, bound
+
+
+def _rounded(z: np.ndarray) -> np.ndarray:
+    """Zeros and ones where z is as near to them as solvers of integer programs come."""
+    whole = np.rint(z)
+    return np.where(np.abs(z - whole) <= NEAR, whole, z)
 
 
 class InProcesses(Wrapper):

@@ -2,6 +2,10 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.decisions.knapsack import Knapsack
+from maxmargin.structures.decisions.shortest_path import ShortestPath
+from maxmargin.structures.decisions.spanning_tree import SpanningTree
+from maxmargin.structures.decisions.top_k import TopK
 from maxmargin.structures.dependencies.dependencies import Dependencies
 from maxmargin.structures.derivations.derivations import Derivations
 from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
@@ -34,6 +38,7 @@ __all__ = [
     "Finite",
     "GeneralMatching",
     "GraphCut",
+    "Knapsack",
     "MarkovNetwork",
     "LinearProgram",
     "Matching",
@@ -46,7 +51,10 @@ __all__ = [
     "Restricted",
     "RestrictedLayout",
     "Program",
+    "ShortestPath",
+    "SpanningTree",
     "Structure",
+    "TopK",
     "Tree",
     "TreeLayout",
 ]

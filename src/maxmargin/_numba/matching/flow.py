@@ -63,24 +63,27 @@ def take_best_links(theta, layout, flow, price, room, last, earlier, row_of):
 
 @compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, types.int64))
 def relax_row(theta, layout, flow, price, distance, before, part_before, j):
-    """Follow the edges of a row that are not links. To columns that are done no way is shorter."""
+    """Follow the edges of a row that are not links. To columns that are done no way is shorter.
+
+    Not by rounding either, or ways would lead in circles: hence the largest of both lengths.
+    """
     rows, columns = layout[0], layout[1]
     base = distance[j] + price[j]
     if layout[6] == 0:
         line, used = theta[j * columns : (j + 1) * columns], flow[j * columns : (j + 1) * columns]
         for k in range(columns):
-            length = base + price[rows + k] - line[k]
+            length = max(base + price[rows + k] - line[k], distance[j])
             if length < distance[rows + k] and used[k] == 0.0:
-                distance[rows + k], before[rows + k] = max(length, distance[j]), j
+                distance[rows + k], before[rows + k] = length, j
                 part_before[rows + k] = j * columns + k
         return
     ends, parts = index_by_rows(layout, False)
     first, end = edges_of_row(layout, j)
     for e in range(first, end):
         v, part = rows + ends[e], parts[e]
-        length = base + price[v] - theta[part]
+        length = max(base + price[v] - theta[part], distance[j])
         if length < distance[v] and flow[part] == 0.0:
-            distance[v], before[v], part_before[v] = max(length, distance[j]), j, part
+            distance[v], before[v], part_before[v] = length, j, part
 
 
 @compile_internal(

@@ -1,0 +1,1 @@
+"""Structures of decisions: which of some parts to choose."""

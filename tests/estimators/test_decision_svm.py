@@ -1,0 +1,303 @@
+"""Costs learned for the decisions that are made by them."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import maxmargin
+from maxmargin import DecisionSVM, domains
+from maxmargin.exceptions import SampleError
+from maxmargin.structures import Knapsack, Matching, ShortestPath, TopK
+
+
+def grid_edges(height, width):
+    edges = []
+    for i, j in product(range(height), range(width)):
+        v = i * width + j
+        edges += [(v, v + 1)] * (j < width - 1) + [(v, v + width)] * (i < height - 1)
+    return edges
+
+
+PATH = ShortestPath(grid_edges(3, 3), 0, 8)
+
+
+def instances(n=120, degree=4, seed=0, noise=0.3, parts=12):
+    rng = np.random.default_rng(seed)
+    X, B = rng.normal(size=(n, 3)), rng.integers(2, size=(3, parts))
+    costs = (X @ B / np.sqrt(3) + 3) ** degree / 3**degree
+    return X, costs * rng.uniform(1 - noise, 1 + noise, size=costs.shape)
+
+
+def paths():
+    return np.array(list(PATH.vertices((12,))))
+
+
+def spo_plus(predicted, costs, outputs):
+    """The loss of Elmachtoub and Grigas, by enumeration."""
+    best = outputs[(costs @ outputs.T).argmin(axis=1)]
+    worst = ((costs - 2 * predicted) @ outputs.T).max(axis=1)
+    return worst + 2 * (predicted * best).sum(axis=1) - (costs * best).sum(axis=1)
+
+
+def test_the_objective_is_spo_plus_with_a_penalty_towards_the_prior():
+    X, costs = instances(40)
+    model = DecisionSVM(PATH, alpha=0.3, tol=1e-4).fit(X, costs)
+    hinge = spo_plus(model.predict_costs(X), costs, paths()).mean() / model.cost_scale_
+    penalty = 0.15 * np.sum((model.coef_ - model.prior_) ** 2)
+    assert model.result_.primal == pytest.approx(hinge + penalty, rel=1e-9)
+    assert np.abs(costs).mean() == pytest.approx(model.cost_scale_)
+
+
+def test_a_large_penalty_is_least_squares():
+    X, costs = instances()
+    model = DecisionSVM(PATH, alpha=1e9).fit(X, costs)
+    ones = np.column_stack([X, np.ones(len(X))])
+    expected = np.linalg.lstsq(ones, costs, rcond=None)[0]
+    np.testing.assert_allclose(model.predict_costs(X), ones @ expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.cost_coef_, expected[:3].T, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, expected[3], atol=1e-6)
+
+
+def test_the_regret_is_below_least_squares_where_costs_are_not_linear():
+    X, costs = instances(600, degree=6)
+    train, test = slice(0, 300), slice(300, 600)
+    model = DecisionSVM(PATH).fit(X[train], costs[train])
+    linear = DecisionSVM(PATH, alpha=1e9).fit(X[train], costs[train])
+    assert model.regret(X[test], costs[test]) < 0.8 * linear.regret(X[test], costs[test])
+    assert model.score(X, costs) == -model.regret(X, costs)
+    assert model.alpha_ in model.cv_loss_
+    assert model.cv_loss_[model.alpha_] == min(model.cv_loss_.values())
+
+
+def test_least_squares_is_kept_where_costs_are_linear():
+    X, costs = instances(200, degree=1, noise=0.0)
+    assert DecisionSVM(PATH).fit(X[:100], costs[:100]).regret(X[100:], costs[100:]) < 1e-3
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_the_regret_is_that_of_enumeration(sense):
+    X, costs = instances(60)
+    sign = 1 if sense == "min" else -1
+    model = DecisionSVM(PATH, sense, alpha=0.1).fit(X[:40], costs[:40])
+    z, best = model.predict(X[40:]), (sign * costs[40:] @ paths().T).min(axis=1)
+    lost = (sign * costs[40:] * z).sum(axis=1) - best
+    assert (lost > -1e-12).all()
+    assert model.regret(X[40:], costs[40:]) == pytest.approx(lost.sum() / np.abs(best).sum())
+    chosen = (sign * model.predict_costs(X[40:]) @ paths().T).min(axis=1)
+    np.testing.assert_allclose((sign * model.predict_costs(X[40:]) * z).sum(axis=1), chosen)
+
+
+def test_without_an_intercept_costs_are_linear():
+    X, costs = instances(60)
+    model = DecisionSVM(PATH, alpha=0.1, fit_intercept=False).fit(X + 2.0, costs)
+    np.testing.assert_allclose(model.predict_costs(np.zeros((1, 3))), 0.0, atol=1e-12)
+    assert not model.intercept_.any()
+
+
+def test_units_of_costs_and_features_do_not_matter():
+    X, costs = instances(80)
+    plain = DecisionSVM(PATH).fit(X, costs)
+    other = DecisionSVM(PATH).fit(X * [1e3, 1e-2, 1.0] + [5.0, 0.0, -2.0], 1e4 * costs)
+    assert other.alpha_ == pytest.approx(plain.alpha_, rel=1e-6)
+    np.testing.assert_array_equal(
+        other.predict(X * [1e3, 1e-2, 1.0] + [5.0, 0.0, -2.0]), plain.predict(X)
+    )
+
+
+def test_maximising_values_is_minimising_their_negatives():
+    X, values = instances(80, parts=6)
+    structure = Knapsack([3, 4, 2, 5, 1, 2], 7)
+    up = DecisionSVM(structure, "max").fit(X, values)
+    down = DecisionSVM(structure, "min").fit(X, -values)
+    np.testing.assert_array_equal(up.predict(X), down.predict(X))
+    np.testing.assert_allclose(up.predict_costs(X), -down.predict_costs(X))
+
+
+def test_features_of_parts_share_weights_or_have_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 6, 2))
+    costs = np.exp(X @ [1.0, -1.0]) + np.arange(6)
+    regrets = {}
+    for weights in ("shared", "own", "both"):
+        model = DecisionSVM(TopK(2), weights=weights).fit(X[:60], costs[:60])
+        regrets[weights] = model.regret(X[60:], costs[60:])
+        expected = (X * model.cost_coef_).sum(axis=2) + model.intercept_
+        np.testing.assert_allclose(model.predict_costs(X), expected, atol=1e-9)
+    assert regrets["both"] < 0.5 * regrets["shared"]
+    assert regrets["own"] < 0.5 * regrets["shared"]
+
+
+def test_whether_parts_need_weights_of_their_own_is_found_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6, 2))
+    own = np.exp(0.3 * X @ [1.0, -1.0]) + np.arange(6)
+    alike = np.exp(X @ [1.0, -1.0]) * rng.uniform(0.5, 1.5, size=(60, 6))
+    assert DecisionSVM(TopK(2)).fit(X, own).feature_map_.weights == "both"
+    assert DecisionSVM(TopK(2)).fit(X, alike).feature_map_.weights == "shared"
+
+
+def test_instances_may_differ_in_size():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(m, 2)) for m in rng.integers(3, 7, size=50)]
+    costs = [np.exp(x @ [1.0, -1.0]) for x in X]
+    model = DecisionSVM(TopK(2)).fit(X, costs)
+    assert [z.sum() for z in model.predict(X)] == [2] * 50
+    assert model.regret(X, costs) < 0.05
+    with pytest.raises(SampleError, match="weights of their"):
+        DecisionSVM(TopK(2), weights="own").fit(X, costs)
+
+
+def test_layouts_may_be_given_with_the_features():
+    rng = np.random.default_rng(1)
+    X = [(rng.normal(size=(6, 2)), (2, 3)) for _ in range(30)]
+    values = [x @ [1.0, -1.0] for x, _ in X]
+    model = DecisionSVM(Matching(), "max").fit(X, values)
+    assert model.regret(X, values) < 0.01
+    assert model.predict(X).shape == (30, 6)
+    again = DecisionSVM(Matching(), "max", alpha=0.1).fit(X, decisions=model.predict(X))
+    assert (again.predict(X) == model.predict(X)).mean() > 0.9
+
+
+def test_data_frames_and_sparse_matrices_are_taken():
+    X, costs = instances(60)
+    plain = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
+    frame = DecisionSVM(PATH, alpha=0.1).fit(pd.DataFrame(X, columns=list("abc")), costs.tolist())
+    np.testing.assert_array_equal(frame.coef_, plain.coef_)
+    assert frame.feature_names_in_.tolist() == ["a", "b", "c"]
+    thin = DecisionSVM(PATH, alpha=0.1).fit(sparse.csr_array(X), costs)
+    np.testing.assert_array_equal(thin.coef_, plain.coef_)
+
+
+def test_past_decisions_alone_are_enough():
+    X, costs = instances(200, degree=2, noise=0.0)
+    made = paths()[(costs @ paths().T).argmin(axis=1)]
+    model = DecisionSVM(PATH).fit(X[:100], decisions=made[:100])
+    right = (model.predict(X[100:]) == made[100:]).all(axis=1).mean()
+    assert right > 0.6
+    assert model.regret(X[100:], costs[100:]) < 0.05
+
+
+def test_decisions_may_be_given_beside_costs():
+    X, costs = instances(50)
+    made = paths()[(costs @ paths().T).argmin(axis=1)]
+    a = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
+    b = DecisionSVM(PATH, alpha=0.1).fit(X, costs, decisions=made)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+
+
+def test_frozen_weights_stay_those_of_the_prior():
+    X, costs = instances(60)
+    model = DecisionSVM(PATH, alpha=0.01, frozen=[1]).fit(X, costs)
+    linear = DecisionSVM(PATH, alpha=1e9).fit(X, costs)
+    np.testing.assert_allclose(model.cost_coef_[:, 1], linear.cost_coef_[:, 1], atol=1e-6)
+    assert np.abs(model.cost_coef_[:, 0] - linear.cost_coef_[:, 0]).max() > 1e-3
+
+
+def test_a_prior_may_be_given_in_the_units_of_the_data():
+    X, costs = instances(60)
+    rng = np.random.default_rng(0)
+    prior = rng.normal(size=(12, 4))
+    model = DecisionSVM(PATH, alpha=1e9, prior=prior).fit(X + 3.0, costs)
+    np.testing.assert_allclose(
+        model.predict_costs(X + 3.0), (X + 3.0) @ prior[:, :3].T + prior[:, 3], atol=1e-5
+    )
+    nothing = DecisionSVM(PATH, alpha=1e9, prior=None).fit(X, costs)
+    assert np.abs(nothing.predict_costs(X)).max() < 1e-6
+
+
+def test_signs_of_weights_are_kept():
+    X, costs = instances(60)
+    for prior in ("auto", None):
+        model = DecisionSVM(
+            PATH, alpha=0.1, prior=prior, domain=domains.NonNegative(), fit_intercept=False
+        ).fit(X, costs)
+        assert model.coef_.min() >= -1e-12
+        assert model.result_.gap <= 0.01 * model.result_.primal
+
+
+def test_a_daily_update_keeps_what_was_found():
+    X, costs = instances(101)
+    model = DecisionSVM(PATH, alpha=0.05, tol=1e-4, max_epochs=1000, warm_start=True)
+    cold = model.fit(X[:100], costs[:100]).result_.n_epochs
+    model.fit(X[1:], costs[1:], previous=[*range(1, 100), -1])
+    fresh = DecisionSVM(PATH, alpha=0.05, tol=1e-4, max_epochs=1000).fit(X[1:], costs[1:])
+    assert model.result_.n_epochs < cold
+    assert model.result_.primal == pytest.approx(fresh.result_.primal, rel=2e-4)
+    with pytest.raises(ValueError, match="previous must be 100 integers"):
+        model.fit(X[1:], costs[1:], previous=[200] * 100)
+
+
+def test_saved_models_predict_alike(tmp_path):
+    X, costs = instances(60)
+    model = DecisionSVM(PATH).fit(X, costs)
+    model.save(tmp_path / "model")
+    again = maxmargin.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_costs(X), model.predict_costs(X))
+    assert again.regret(X, costs) == model.regret(X, costs)
+    assert again.alpha_ == model.alpha_
+
+
+def test_equal_costs_make_ties_and_no_regret():
+    X, _ = instances(30)
+    model = DecisionSVM(PATH).fit(X, np.ones((30, 12)))
+    assert model.regret(X, np.ones((30, 12))) == 0.0
+
+
+X, COSTS = instances(20)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((X, COSTS[:19]), "X has 20 samples, costs has 19"),
+        ((X, COSTS[:, :11]), "edges are of 12 parts, expected 11"),
+        ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
+        ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
+        ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),
+        ((X, COSTS[0]), "must be of shape"),
+        ((X, None), "give costs, or decisions="),
+        ((np.where(X == X[4, 1], np.nan, X), COSTS), "sample 4"),
+        ((X[:, None, :], COSTS), "sample 0"),
+    ],
+)
+def test_bad_input_is_named(given, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        DecisionSVM(PATH, alpha=0.1).fit(*given)
+
+
+def test_infeasible_decisions_are_named():
+    made = np.zeros((20, 12))
+    with pytest.raises(SampleError, match="sample 0: its decision does not fit"):
+        DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made)
+
+
+def test_decisions_that_are_best_in_the_other_sense_are_noticed():
+    made = paths()[(COSTS @ paths().T).argmax(axis=1)]
+    with pytest.warns(UserWarning, match='sense="max"'):
+        DecisionSVM(PATH, alpha=0.1).fit(X, COSTS, decisions=made)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights": "shared"}, "needs features of parts"),
+        ({"prior": np.zeros(3)}, r"shape \(12, 4\)"),
+        ({"prior": "ridge"}, "is unknown"),
+        ({"frozen": [7]}, "frozen names weight 7"),
+        ({"alpha": "auto"}, "alpha"),
+    ],
+)
+def test_bad_options_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        DecisionSVM(PATH, **({"alpha": 0.1} | options)).fit(X, COSTS)
+
+
+def test_rows_of_another_kind_are_refused():
+    model = DecisionSVM(PATH, alpha=0.1).fit(X, COSTS)
+    with pytest.raises(ValueError, match="one row per instance"):
+        model.predict(np.zeros((2, 12, 3)))
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model.predict(np.zeros((2, 4)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -54,7 +55,7 @@ class Dependencies(Structure):
         self.single_root = single_root
 
     def _make_oracle(self) -> DependencyOracle:
-        return DependencyOracle(self)
+        return ProjectiveOracle(self) if self.projective else ArborescenceOracle(self)
 
     def n_parts(self, layout: Layout) -> int:
         n = n_words(layout)
@@ -107,27 +108,9 @@ class Dependencies(Structure):
 
 
 class DependencyOracle(HullOracle):
-    """Eisner's algorithm, or that of Chu, Liu and Edmonds; sums over spans, or of determinants."""
+    """What projective trees and others share."""
 
     structure: Dependencies
-
-    @property
-    def compiled(self) -> dict[str, str]:  # type: ignore[override]
-        """The functions, by the kind of trees."""
-        return self._functions[bool(self.structure.projective)]
-
-    _functions: ClassVar[dict[bool, dict[str, str]]] = {
-        True: {
-            "maximize": "dependencies.projective",
-            "marginals": "dependencies.projective",
-            "project": "dependencies.project",
-        },
-        False: {
-            "maximize": "dependencies.arborescence",
-            "marginals": "dependencies.matrix_tree",
-            "project": "dependencies.project",
-        },
-    }
 
     def layout_as_ints(self, layout: Layout) -> tuple[int, int, int]:
         structure = self.structure
@@ -135,10 +118,15 @@ class DependencyOracle(HullOracle):
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
         n, parts = n_words(layout), self.structure.n_parts(layout)
-        floats, ints = min_norm_sizes.float_size(parts, n), min_norm_sizes.int_size(parts, n)
-        own = 10 * (n + 1) ** 2 + n + 1 if self.structure.projective else 2 * (n + 1) * (n + 2)
-        return floats + own, ints + (9 * (n + 1) if self.structure.projective else
-                                     2 * (n + 1) ** 2 + 10 * (n + 1))  # fmt: skip
+        floats, ints = self._own_scratch(n + 1)
+        return (
+            min_norm_sizes.float_size(parts, n) + floats,
+            min_norm_sizes.int_size(parts, n) + ints,
+        )
+
+    @abstractmethod
+    def _own_scratch(self, size: int) -> tuple[int, int]:
+        """Scratch of the compiled functions themselves, for size - 1 words."""
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         # Each tree found divides what it was the best of: trees with the same heads of the first d
@@ -165,6 +153,32 @@ class DependencyOracle(HullOracle):
                 number += 1
                 heappush(waiting, (-part_score(theta, z_other), number, d, z_other, other))
         return found
+
+
+class ProjectiveOracle(DependencyOracle):
+    """Eisner's algorithm, and sums inside and outside of spans."""
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "dependencies.projective",
+        "marginals": "dependencies.projective",
+        "project": "dependencies.project",
+    }
+
+    def _own_scratch(self, size: int) -> tuple[int, int]:
+        return 10 * size**2 + size, 9 * size
+
+
+class ArborescenceOracle(DependencyOracle):
+    """The algorithm of Chu, Liu and Edmonds, and sums by the matrix-tree theorem."""
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "dependencies.arborescence",
+        "marginals": "dependencies.matrix_tree",
+        "project": "dependencies.project",
+    }
+
+    def _own_scratch(self, size: int) -> tuple[int, int]:
+        return 2 * size * (size + 1), 2 * size**2 + 10 * size
 
 
 def n_words(layout: Layout) -> int:

@@ -143,6 +143,12 @@ def _numbers(file: Path, line: int, fields: list[str], count: int) -> list[float
     return found
 
 
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    places = {"energy_knapsack": "train.csv*", "vrp_daily": "days*.jsonl*"}
+    return [name for name, files in places.items() if any((folder / name).glob(files))]
+
+
 def _find(folder: str, names: tuple[str, ...], path: Any) -> Path:
     shared = os.environ.get("MAXMARGIN_DATA")
     places = [Path(path).expanduser()] if path is not None else [Path(shared)] if shared else []

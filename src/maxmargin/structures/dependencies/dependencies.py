@@ -22,6 +22,7 @@ from maxmargin.structures.base import Constraints, Layout, Structure, check_side
 from maxmargin.structures.dependencies.heads import why_no_tree
 from maxmargin.structures.derivations.derivations import Derivations
 from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
+from maxmargin.validation.options import check_options
 
 #: words of a sentence: charts of more would take gigabytes, and their trees minutes
 MOST_WORDS = 2000
@@ -55,6 +56,7 @@ class Dependencies(Structure):
         self.single_root = single_root
 
     def _make_oracle(self) -> DependencyOracle:
+        check_options(self)
         return ProjectiveOracle(self) if self.projective else ArborescenceOracle(self)
 
     def n_parts(self, layout: Layout) -> int:

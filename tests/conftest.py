@@ -42,7 +42,7 @@ gc.disable()
 UNHURRIED = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None, print_blob=True
 )
-settings.register_profile("repeatable", UNHURRIED, derandomize=True, max_examples=50)
+settings.register_profile("repeatable", UNHURRIED, derandomize=True, max_examples=30)
 settings.register_profile("seeded", UNHURRIED, derandomize=False, max_examples=50)
 settings.register_profile("thorough", UNHURRIED, derandomize=False, max_examples=1000)
 settings.load_profile("repeatable")

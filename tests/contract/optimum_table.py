@@ -176,7 +176,7 @@ def cell(solver, structure):
 
 def text(cells):
     """A table: rows are structures; each cell its error and its gap, relative to the optimum."""
-    solvers = list(solver_classes())
+    solvers = list(dict.fromkeys(solver for solver, _ in cells))
     lines = ["| structure | optimum | " + " | ".join(f"`{s}`" for s in solvers) + " |"]
     lines.append("|---" * (len(solvers) + 2) + "|")
     notes = {}

@@ -41,12 +41,14 @@ MORE = {"chain-csr", "chain-forbidden", "tree-untied", *problems.INSIDE}
 ROWS = [pytest.param(name, marks=[pytest.mark.soak] if name in MORE else []) for name in STRUCTURES]
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("solvers", [SOLVERS[::2], SOLVERS[1::2]], ids=["one half", "other half"])
 @pytest.mark.parametrize("structure", ROWS)
-def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure):
+def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure, solvers):
     best = optimum(structure)
     assert best.relative_gap <= 1e-7
     slack = ROUNDING[structure] * best.primal
-    cells = {(solver, structure): cell(solver, structure) for solver in SOLVERS}
+    cells = {(solver, structure): cell(solver, structure) for solver in solvers}
     for (solver, _), own in cells.items():
         where = f"{solver} on {structure}: {own}"
         assert can(solver, structure) == (not np.isnan(own.value)), where
@@ -64,7 +66,7 @@ def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure):
     shown = text(cells)
     print(f"\n{shown}")
     (row,) = [line for line in shown.splitlines() if line.startswith(f"| {structure} ")]
-    assert len(row.split("|")) == len(SOLVERS) + 4
+    assert len(row.split("|")) == len(solvers) + 4
     assert all(part.strip() for part in row.strip("|").split("|"))
 
 

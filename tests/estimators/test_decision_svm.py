@@ -253,7 +253,7 @@ X, COSTS = instances(20)
     ("given", "words"),
     [
         ((X, COSTS[:19]), "X has 20 samples, costs has 19"),
-        ((X, COSTS[:, :11]), "edges are of 12 parts, expected 11"),
+        ((X, COSTS[:, :11]), "edges are of 12 parts, found 11"),
         ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
         ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
         ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),
@@ -301,3 +301,18 @@ def test_rows_of_another_kind_are_refused():
         model.predict(np.zeros((2, 12, 3)))
     with pytest.raises(ValueError, match="expecting 3 features"):
         model.predict(np.zeros((2, 4)))
+
+
+def test_decisions_in_the_place_of_costs_are_noticed():
+    rng = np.random.default_rng(0)
+    made = np.eye(4, dtype=int)[rng.integers(4, size=30)]
+    with pytest.warns(UserWarning, match="Give them as decisions="):
+        DecisionSVM(TopK(1), alpha=0.1).fit(rng.normal(size=(30, 2)), made)
+
+
+def test_values_that_are_minimised_are_noticed():
+    rng = np.random.default_rng(0)
+    values = 1.0 + rng.random((20, 3))
+    with pytest.warns(UserWarning, match='Is it sense="max"'):
+        model = DecisionSVM(Knapsack([1, 1, 2], 2), alpha=0.1).fit(rng.normal(size=(20, 2)), values)
+    assert str(model.regret(rng.normal(size=(20, 2)), values)) == "0.0"

@@ -18,7 +18,8 @@ TRIANGLE = [(0, 1), (1, 2), (2, 0)]
         (ShortestPath([(0, 1, 2)], 0, 1), "expected .m, 2."),
         (ShortestPath([(0, 1), (1, 1)], 0, 1), "edge 1 joins node 1 with itself"),
         (ShortestPath([(-1, 1)], 0, 1), "node -1"),
-        (ShortestPath([(0.5, 1)], 0, 1), "node numbers"),
+        (ShortestPath([(0.5, 1)], 0, 1), "numbers of nodes"),
+        (ShortestPath([(0, 10**9), (10**9, 1)], 0, 1), "without gaps"),
         (ShortestPath([(0, 1)], 1, 1), "both 1"),
         (ShortestPath([(0, 1)], 0, 2), "target=2: no edge leads into it"),
         (SpanningTree([(0, 2)]), "node 1 is in no edge"),
@@ -51,7 +52,7 @@ def test_decisions_that_are_not_outputs_are_refused(structure, y, words):
 
 
 def test_the_number_of_parts_is_checked():
-    with pytest.raises(ValueError, match="edges are of 3 parts, expected 4"):
+    with pytest.raises(ValueError, match="edges are of 3 parts, found 4"):
         SpanningTree(TRIANGLE).layout_of(4)
     with pytest.raises(ValueError, match="fewer than the k=5"):
         TopK(5).layout_of(4)

@@ -308,12 +308,33 @@ class DecisionSVM(StructuredSVM):
         found = [_encoded(self.structure_, i, *one) for i, one in enumerate(made)]
         return costs, found
 
-    def _warn_of_sense(
-        self, costs: list[Any] | None, made: list[np.ndarray], layouts: list[Layout]
+    def _warn_of_mistakes(
+        self, y: Any, costs: list[Any] | None, made: list[np.ndarray], layouts: list[Layout]
     ) -> None:
-        """Warn if decisions that were made are nearer to the worst ones than to the best."""
+        """Warn of what looks like decisions in place of costs, or like the other sense."""
         if costs is None:
             return
+        given = isinstance(y, Instances) and y.decisions is not None
+        other = "min" if self.sense == "max" else "max"
+        why = ""
+        if not given and all(map(self._is_decision, costs, layouts)):
+            why = "all costs are zeros and ones, and decisions themselves. Give them as decisions="
+        elif not any(own.any() for own in made):
+            why = f'it is best to choose nothing, every time. Is it sense="{other}"?'
+        if why:
+            warnings.warn(why, UserWarning, stacklevel=self._depth + 1)
+        if given:
+            self._warn_of_sense(costs, made, layouts)
+
+    def _is_decision(self, costs: np.ndarray, layout: Layout) -> bool:
+        if not ((costs == 0) | (costs == 1)).all() or not costs.any():
+            return False
+        return not self.structure_.why_infeasible(costs, layout)
+
+    def _warn_of_sense(
+        self, costs: list[Any], made: list[np.ndarray], layouts: list[Layout]
+    ) -> None:
+        """Warn if decisions that were made are nearer to the worst ones than to the best."""
         ends = [self._decide([s * own for own in costs], layouts) for s in (1.0, -1.0)]
         high, low = (sum(map(np.dot, costs, own)) for own in ends)
         paid = sum(map(np.dot, costs, made))
@@ -323,7 +344,7 @@ class DecisionSVM(StructuredSVM):
                 f"decisions have costs nearer to the worst than to the best, by sense="
                 f'"{self.sense}". Are costs in the order of X, or is it sense="{other}"?',
                 UserWarning,
-                stacklevel=self._depth + 1,
+                stacklevel=self._depth + 2,
             )
 
     def _decide(self, scores: list[np.ndarray], layouts: list[Layout]) -> list[np.ndarray]:
@@ -451,7 +472,7 @@ class DecisionSVM(StructuredSVM):
         omega = check_sample_weight(sample_weight, len(layouts))
         costs, decisions = self._read(y, layouts)
         if not isinstance(y, Chosen):
-            self._warn_of_sense(costs, decisions, layouts)
+            self._warn_of_mistakes(y, costs, decisions, layouts)
         self._learn_scales(rows, omega, costs)
         scaled = self._seen_rows(rows)
         self.prior_ = self._learn_prior(self._pack(scaled, layouts), costs, omega)
@@ -665,7 +686,7 @@ class DecisionSVM(StructuredSVM):
             Sum of c . (z - z*), divided by the sum of |c . z*|; its absolute value where that
             is 0.
         """
-        return -self.score(X, costs, sample_weight)
+        return 0.0 - self.score(X, costs, sample_weight)
 
     def score(self, X: Any, costs: Any, sample_weight: Any = None) -> float:
         """Compute the negative regret.
@@ -699,7 +720,7 @@ class DecisionSVM(StructuredSVM):
         for omega, c, z, optimum in zip(weight, costs, outputs, best, strict=True):
             lost += omega * float(c @ (z - optimum)) * np.sign(self._sign())
             paid += omega * abs(float(c @ optimum))
-        return lost / (paid or 1.0)
+        return lost / (paid or 1.0) + 0.0  # not -0.0
 
     def validate(self) -> None:
         super().validate()
@@ -777,7 +798,8 @@ def _count_parts(y: Any) -> int:
         raise ValueError("give costs, or decisions=, one for each row of X.")
     first = given.to_numpy()[0] if hasattr(given, "to_numpy") else given[0]
     if np.ndim(first) != 1 or isinstance(first, str):
-        raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
+        what = "decisions" if known.costs is None else "costs"
+        raise ValueError(f"{what} must be of shape (n_instances, n_parts), or a list of vectors.")
     return len(first)
 
 

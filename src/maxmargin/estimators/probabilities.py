@@ -62,14 +62,7 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        if not fits_probabilities(self):
-            warnings.warn(
-                "the model was trained by margins and is not calibrated: its probabilities rank"
-                " labels, but are not frequencies. Call calibrate(X, y) with held-out samples, or"
-                ' use objective="likelihood" where there is that option.',
-                UncalibratedWarning,
-                stacklevel=3,
-            )
+        warn_if_uncalibrated(self, 4)
         w, rng = (
             as_dense(self._weights()) / self._temperature(),
             np.random.default_rng(random_state),
@@ -191,6 +184,18 @@ class Probabilities:
             weight = None if node_weight is None else node_weight[part]
             found.append(HeldOut(samples, truth, weight))
         return found
+
+
+def warn_if_uncalibrated(model: Any, stacklevel: int) -> None:
+    """Say that probabilities of margin training are not frequencies, unless it is calibrated."""
+    if not fits_probabilities(model):
+        warnings.warn(
+            "the model was trained by margins and is not calibrated: its probabilities rank"
+            " labels, but are not frequencies. Call calibrate(X, y) with held-out samples, or"
+            ' use objective="likelihood" where there is that option.',
+            UncalibratedWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def fits_probabilities(model: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class CompiledOracle(Oracle):
     """An oracle whose abilities are functions of `maxmargin._numba`, see `compiled`."""
 
     projects_by_maximize = False
+    #: what is wrong where no output is left
+    when_none: ClassVar[str] = "every output is forbidden (all scores are -inf)."
 
     def has(self, ability: str) -> bool:
         if ability == "log_partition":
@@ -61,7 +63,7 @@ class CompiledOracle(Oracle):
             raise self.missing(ability)
         out, value = self._call(ability, check_scores(self.structure, theta, layout), layout)
         if value == -np.inf:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+            raise InfeasibleError(self.when_none)
         if np.isnan(value):
             raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
         return out, value

@@ -120,6 +120,7 @@ class GeneralMatchingOracle(CompiledOracle):
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "general_matching.maximize"}
     structure: GeneralMatching
+    when_none = "the graph has no perfect matching of allowed edges."
 
     def layout_as_ints(self, layout: Any) -> Any:
         found = np.array(_graph_of(layout).as_ints)

@@ -9,11 +9,14 @@ from sklearn.base import clone
 import maxmargin
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_treebank
-from maxmargin.exceptions import SampleError
+from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.metrics import attachment_scores
 from maxmargin.tasks import DependencyParser
 
-pytestmark = pytest.mark.filterwarnings("ignore:max_epochs")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:max_epochs"),
+    pytest.mark.filterwarnings("ignore:no token of these sentences has a part of speech"),
+]
 SENTENCES, TREES = make_treebank(60)
 OTHERS, OTHER_TREES = make_treebank(30, random_state=1)
 CROSSING = (
@@ -211,3 +214,14 @@ def test_what_is_no_treebank_is_refused(sentences, trees, words):
 def test_what_is_no_list_is_refused(sentences, trees):
     with pytest.raises(TypeError, match="expected"):
         DependencyParser().fit(sentences, trees)
+
+
+def test_text_without_the_tags_of_training_is_noticed(parser):
+    bare = [[{"form": token["form"]} for token in own] for own in OTHERS[:3]]
+    with pytest.warns(UserWarning, match="no token of these sentences has a part of speech"):
+        parser.predict(bare)
+
+
+def test_probabilities_of_margins_are_said_not_to_be_frequencies(parser):
+    with pytest.warns(UncalibratedWarning):
+        parser.predict_marginals(OTHERS[:1])

@@ -38,7 +38,7 @@ class Selection(Structure):
         count, known = check_sides(layout, "number of parts")[0], self.size()
         if known is not None and count != known:
             name = f"{type(self).__name__}: {self.listed_in}"
-            raise ValueError(f"{name} are of {known} parts, expected {count}.")
+            raise ValueError(f"{name} are of {known} parts, found {count}.")
         return count
 
     def encode(self, y: Any, layout: Layout) -> np.ndarray:
@@ -61,10 +61,17 @@ def check_edges(edges: Any) -> np.ndarray:
     except ValueError:
         found = np.empty(0)
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu" or not len(found):
-        raise ValueError(f"edges have shape {found.shape}, expected (m, 2) of node numbers from 0.")
+        raise ValueError(
+            f"edges have shape {found.shape} and type {found.dtype}, expected (m, 2) integers, the"
+            " numbers of nodes."
+        )
     found = found.astype(np.int64)
-    if found.min() < 0 or found.max() >= 2**31:
-        raise ValueError(f"edges name node {found.min()}; nodes are numbered from 0.")
+    if found.min() < 0 or found.max() > 100 * len(found) + 1000:
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise ValueError(
+            f"edges name node {wrong}, and there are {len(found)} of them; number the nodes from 0"
+            " without gaps: np.unique(edges, return_inverse=True)."
+        )
     loops = np.flatnonzero(found[:, 0] == found[:, 1])
     if len(loops):
         raise ValueError(f"edge {loops[0]} joins node {found[loops[0], 0]} with itself.")

@@ -14,6 +14,8 @@ from maxmargin.structures.base import Constraints, Layout
 from maxmargin.structures.decisions.selection import Selection, check_edges
 from maxmargin.validation.options import CountOrZero, check_options
 
+_NO_PATH = "no path of allowed edges leads from the source to the target."
+
 
 class ShortestPath(Selection):
     """A path from one node of a directed graph to another. layout = (m,).
@@ -123,6 +125,7 @@ class PathOracle(CompiledOracle):
     compiled: ClassVar[dict[str, str]] = dict.fromkeys(
         ("maximize", "marginals"), "decisions.acyclic_path"
     )
+    when_none = _NO_PATH
 
     def __init__(self, structure: ShortestPath, order: np.ndarray):
         super().__init__(structure)
@@ -147,6 +150,7 @@ class FlowOracle(CompiledOracle):
     structure: ShortestPath
     compiled: ClassVar[dict[str, str]] = {"maximize": "decisions.unit_flow"}
     projects_by_maximize = True
+    when_none = _NO_PATH
 
     def __init__(self, structure: ShortestPath):
         super().__init__(structure)

@@ -85,6 +85,7 @@ class SpanningTreeOracle(CompiledOracle):
 
     structure: SpanningTree
     compiled: ClassVar[dict[str, str]] = {"maximize": "decisions.spanning_tree"}
+    when_none = "the allowed edges do not join all nodes."
     projects_by_maximize = True
 
     def __init__(self, structure: SpanningTree):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._numba.parsing import arc_features
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import MulticlassSVM, StructuredSVM
+from maxmargin.estimators.probabilities import warn_if_uncalibrated
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import attachment_scores
 from maxmargin.oracles.base import check_k
@@ -362,6 +363,7 @@ class DependencyParser(Task):
             For each token the probabilities of its heads, 0 for the root.
         """
         structure, found = self._structure(), []
+        warn_if_uncalibrated(self.model_, 3)
         for codes, theta in self._scores(sentences):
             n = len(codes) // arc_features.WIDTH - 3
             p = structure.marginals(theta / self.temperature_, (n,)) if n else np.empty(0)
@@ -483,6 +485,14 @@ class DependencyParser(Task):
     def _scores(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The codes of each sentence, and the scores of its arcs."""
         coded = self._codes().encode(check_sentences(sentences))
+        tags = coded.codes[:, arc_features.INDEX]
+        if coded.lengths.any() and not ((tags > 0) & (tags <= MOST_TAGS)).any():
+            warnings.warn(
+                "no token of these sentences has a part of speech that training had: trees will be"
+                " poor. Give upos, as dicts or second in tuples, or train without.",
+                UserWarning,
+                stacklevel=3,
+            )
         arcs = Arcs(coded, [], self.longest_, self.numbers_, self._structure())
         return arcs.scores(as_dense(self.model_.coef_), self.guide_)
 

@@ -162,6 +162,12 @@ def test_the_builder_refuses_what_is_no_program(monkeypatch):
     program = Deduction()
     program.add("a")
     program.add("b", ["a"])
+    for antecedents, parts, words in (
+        ("ab", [], "give lists"), (["a"], 0, "give lists"), (["a"], [0.9], "found 0.9"),
+        (["a"], [-1], "numbers from 0"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            program.add("c", antecedents, parts)
     with pytest.raises(ValueError, match="at most two antecedents"):
         program.add("c", ["a", "b", "a"])
     with pytest.raises(ValueError, match="antecedent 'z' has no step"):

@@ -131,7 +131,12 @@ class Deduction:
         parts : iterable of int, default=()
             Parts that the step switches on.
         """
-        antecedents, own = tuple(antecedents), [int(part) for part in parts]
+        if isinstance(antecedents, str) or isinstance(parts, str | int):
+            raise ValueError(f"{item!r}: give lists of antecedents and of part numbers.")
+        antecedents, own = tuple(antecedents), list(parts)
+        wrong = [part for part in own if not isinstance(part, int | np.integer) or part < 0]
+        if wrong:
+            raise ValueError(f"{item!r}: parts are numbers from 0, found {wrong[0]!r}.")
         if len(antecedents) > 2:
             raise ValueError(
                 f"{item!r}: a step has at most two antecedents, found {len(antecedents)};"

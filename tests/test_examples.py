@@ -8,6 +8,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
+#: the documentation runs all of them at each build; here it is looked at what they print
+pytestmark = pytest.mark.soak
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 

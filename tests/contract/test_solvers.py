@@ -185,6 +185,7 @@ def test_the_dual_never_falls(variant, name):
     [*CHOSEN, *(v for v in SADDLE if not v.endswith("low")), *WITH_MARGINALS],
     ["chain", "chain-forbidden", "multiclass", "finite", "assignment"],
 )
+@pytest.mark.one_in(2)
 def test_dual_points_satisfy_the_constraints(variant, name):
     made = case(name)
     *_, state = epochs(CERTIFIED[variant], made.problem, 5)
@@ -194,7 +195,7 @@ def test_dual_points_satisfy_the_constraints(variant, name):
 
 
 @able(CERTIFIED, CASES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_the_certificate_is_true(variant, name):
     made = case(name)
     solver = set_up(CERTIFIED[variant], max_epochs=7, tol=0.0)
@@ -230,7 +231,7 @@ def accuracy(variant):
 
 @all_cases
 @pytest.mark.parametrize("variant", [v for v in ASCENT if not v.endswith(("-1", "-3"))])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_block_coordinate_variants_reach_the_optimum(variant, name):
     tol, limit = accuracy(variant)
     result = set_up(DUAL[variant], tol=tol, max_epochs=limit).run(case(name).problem)
@@ -518,6 +519,7 @@ def test_the_same_seed_gives_the_same_bits(name, variant):
 
 
 @able([*CHOSEN, *SADDLE, *WITH_MARGINALS], ["multiclass", "chain", "items"])
+@pytest.mark.one_in(2)
 def test_threads_change_no_bit(name, variant):
     options = {"max_epochs": 5, "tol": 0.0}
     one = set_up(CERTIFIED[variant], **options).run(case(name).problem)

@@ -683,8 +683,8 @@ class DecisionSVM(StructuredSVM):
         Returns
         -------
         float
-            Sum of c . (z - z*), divided by the sum of |c . z*|; its absolute value where that
-            is 0.
+            Sum of ``c . (z - z*)``, divided by the sum of the absolute values of ``c . z*``, or by
+            1 where that is 0.
         """
         return 0.0 - self.score(X, costs, sample_weight)
 

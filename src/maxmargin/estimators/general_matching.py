@@ -45,7 +45,7 @@ class GeneralMatchingSVM(StructuredSVM):
     A sample x is an array of shape (n_nodes, n_nodes, n_features), the features of every pair, of
     which those with j < k are read, or a `Graph` whose edges are the pairs that may be matched and
     whose `edge_features` describe them; its node features are not used. A target y is an array of
-    shape (m, 2), the matched pairs.
+    shape (m, 2), the matched pairs. `score` is the F1 score of the pairs, over all samples.
 
     Parameters
     ----------
@@ -114,25 +114,6 @@ class GeneralMatchingSVM(StructuredSVM):
             return f"x[{j}, {k}, {column}]"
 
         return check_rows([features for features, _ in samples], name), layouts
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Compute the F1 score of the predicted pairs, over all samples.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-        y : sequence of outputs
-            True outputs in the form that `fit` takes.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
-
-        Returns
-        -------
-        float
-            2 correct / (predicted + true pairs), from 0 to 1.
-        """
-        return super().score(X, y, sample_weight)
 
     def _agreement(
         self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None

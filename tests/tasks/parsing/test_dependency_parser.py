@@ -225,3 +225,11 @@ def test_text_without_the_tags_of_training_is_noticed(parser):
 def test_probabilities_of_margins_are_said_not_to_be_frequencies(parser):
     with pytest.warns(UncalibratedWarning):
         parser.predict_marginals(OTHERS[:1])
+
+
+@pytest.mark.parametrize("name", ["guide_", "numbers_", "longest_"])
+def test_arrays_of_another_type_are_refused_before_compiled_code_reads_them(name):
+    forged = fit(max_epochs=2)
+    setattr(forged, name, getattr(forged, name).astype(np.float32))
+    with pytest.raises(ValueError, match="not what fit leaves"):
+        forged.validate()

@@ -518,8 +518,8 @@ class DependencyParser(Task):
         known = self.n_features_in_
         if count < 2 or count & (count - 1) or numbers.max() >= known:
             raise ValueError("DependencyParser: numbers_ is not what fit leaves")
-        if self.guide_.shape not in ((0,), (known,)):
-            raise ValueError("DependencyParser: guide_ has another size")
+        if self.guide_.shape not in ((0,), (known,)) or self.guide_.dtype != np.float64:
+            raise ValueError("DependencyParser: guide_ is not what fit leaves")
         if self.labeler_ is not None:
             check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)
             width, size = self.labeler_.n_features_in_, self.labeler_.coef_.shape[-1]

@@ -40,8 +40,8 @@ def check_trees(
         own = [head for head, _ in pairs]
         why = why_no_tree(own, False, single_root)
         if why:
-            cure = " Use single_root=False." if "single_root" in why else " Correct or drop it."
-            raise SampleError.of(i, f": {why}.{cure}", noun="sentence")
+            hint = " Use single_root=False." if "single_root" in why else " Correct or drop it."
+            raise SampleError.of(i, f": {why}.{hint}", noun="sentence")
         heads.append(own)
         relations.append([relation for _, relation in pairs])
     return heads, relations

@@ -42,7 +42,7 @@ gc.disable()
 UNHURRIED = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None, print_blob=True
 )
-settings.register_profile("repeatable", UNHURRIED, derandomize=True, max_examples=30)
+settings.register_profile("repeatable", UNHURRIED, derandomize=True, max_examples=20)
 settings.register_profile("seeded", UNHURRIED, derandomize=False, max_examples=50)
 settings.register_profile("thorough", UNHURRIED, derandomize=False, max_examples=1000)
 settings.load_profile("repeatable")
@@ -70,25 +70,28 @@ def argument_values(item) -> list[tuple]:
 def choose_cases(items) -> list:
     """Return the cases that run, of tests marked `one_in(n)`.
 
-    Values of each argument are numbered, and those cases run whose numbers add up to a multiple of
-    n. Where a test has several arguments, every value of each has its turn: cases are added until
-    that is so.
+    Tests and the values of each of their arguments are numbered, and those cases run whose numbers
+    add up to a multiple of n, so that tests of the same values run different ones. Every test runs,
+    and where it has several arguments, every value of each: cases are added until that is so.
     """
     numbers: dict[tuple, dict] = {}
+    tests: dict[str, int] = {}
     chosen, rest, seen = [], [], set()
     for item in items:
         values = argument_values(item)
+        test = values[0][0]
         known = [numbers.setdefault(own[:2], {}) for own in values]
         total = sum(k.setdefault(own, len(k)) for k, own in zip(known, values, strict=True))
+        total += tests.setdefault(test, len(tests))
         if total % item.get_closest_marker("one_in").args[0]:
-            rest.append((item, values))
+            rest.append((item, test, values))
         else:
             chosen.append(item)
-            seen.update(values)
-    for item, values in rest:
-        if len(values) > 1 and not seen.issuperset(values):
+            seen.update(values, {test})
+    for item, test, values in rest:
+        if test not in seen or (len(values) > 1 and not seen.issuperset(values)):
             chosen.append(item)
-            seen.update(values)
+            seen.update(values, {test})
     return chosen
 
 

@@ -45,11 +45,11 @@ def test_tests_with_real_data_are_marked(request, data_dir):
     assert request.node.get_closest_marker("data") is not None
 
 
-def fake_cases(n, *names, pairs):
+def fake_cases(n, *names, pairs, name="test_it"):
     mark = SimpleNamespace(args=(n,))
     return [
         SimpleNamespace(
-            nodeid=f"test_it[{pair}]",
+            nodeid=f"{name}[{pair}]",
             callspec=SimpleNamespace(params=dict(zip(names, pair, strict=True))),
             get_closest_marker=lambda _: mark,
         )
@@ -71,6 +71,18 @@ def test_every_value_of_crossed_parameters_has_its_turn(n):
             assert {own[k] for own in chosen} == {own[k] for own in pairs}
     alone = choose_cases(fake_cases(n, "only", pairs=[(k,) for k in range(6)]))
     assert len(alone) == 6 // n
+
+
+def test_every_sampled_test_runs_and_not_all_on_the_same_values():
+    cases = [
+        case
+        for test in "abcd"
+        for case in fake_cases(4, "only", pairs=[(0,), (1,), (2,)], name=test)
+    ]
+    chosen = choose_cases(cases)
+    assert [case.nodeid[0] for case in chosen].count("a") == 1
+    assert {case.nodeid[0] for case in chosen} == set("abcd")
+    assert {case.callspec.params["only"] for case in chosen} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("field, value", [("License-Expression", "BSD-3-Clause")])

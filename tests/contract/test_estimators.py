@@ -33,7 +33,7 @@ from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe
 from maxmargin.structures import Finite, Matching
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 
 def chains():
@@ -430,7 +430,7 @@ def test_a_warm_start_at_the_solution_does_nothing(kind):
 
 
 @pytest.mark.parametrize("solver", ["fw", "ssg", "perceptron", FrankWolfe(line_search=False)])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_a_warm_start_may_change_the_solver_and_back(kind, solver):
     warm = kind.fit(warm_start=True, tol=1e-2)
     with warnings.catch_warnings():

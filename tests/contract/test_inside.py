@@ -14,7 +14,7 @@ from maxmargin.solvers.domain_steps import best_share
 from maxmargin.structures import GraphCut
 from reference.training import optimum
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 SADDLE = {"extragradient": Extragradient(), "dual-extragradient": DualExtragradient()}
 all_cases = pytest.mark.parametrize("name", INSIDE)

@@ -41,7 +41,7 @@ MORE = {"chain-csr", "chain-forbidden", "tree-untied", *problems.INSIDE}
 ROWS = [pytest.param(name, marks=[pytest.mark.soak] if name in MORE else []) for name in STRUCTURES]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("solvers", [SOLVERS[::2], SOLVERS[1::2]], ids=["one half", "other half"])
 @pytest.mark.parametrize("structure", ROWS)
 def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure, solvers):

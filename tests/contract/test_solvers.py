@@ -159,7 +159,7 @@ all_dual = pytest.mark.parametrize("variant", DUAL)
 
 @all_cases
 @all_dual
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 def test_weights_belong_to_a_feasible_dual_point_after_every_epoch(variant, name):
     made = case(name)
     for state in epochs(DUAL[variant], made.problem, 5):
@@ -169,7 +169,7 @@ def test_weights_belong_to_a_feasible_dual_point_after_every_epoch(variant, name
 
 @all_cases
 @pytest.mark.parametrize("variant", ASCENT)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 def test_the_dual_never_falls(variant, name):
     made = case(name)
     value = 0.0
@@ -185,7 +185,7 @@ def test_the_dual_never_falls(variant, name):
     [*CHOSEN, *(v for v in SADDLE if not v.endswith("low")), *WITH_MARGINALS],
     ["chain", "chain-forbidden", "multiclass", "finite", "assignment"],
 )
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 def test_dual_points_satisfy_the_constraints(variant, name):
     made = case(name)
     *_, state = epochs(CERTIFIED[variant], made.problem, 5)
@@ -195,7 +195,7 @@ def test_dual_points_satisfy_the_constraints(variant, name):
 
 
 @able(CERTIFIED, CASES)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_the_certificate_is_true(variant, name):
     made = case(name)
     solver = set_up(CERTIFIED[variant], max_epochs=7, tol=0.0)
@@ -231,7 +231,7 @@ def accuracy(variant):
 
 @all_cases
 @pytest.mark.parametrize("variant", [v for v in ASCENT if not v.endswith(("-1", "-3"))])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_block_coordinate_variants_reach_the_optimum(variant, name):
     tol, limit = accuracy(variant)
     result = set_up(DUAL[variant], tol=tol, max_epochs=limit).run(case(name).problem)
@@ -483,7 +483,7 @@ def test_whole_weights_equal_repeated_samples(name, solver):
 
 @pytest.mark.parametrize("variant", CHOSEN)
 @pytest.mark.parametrize("name", COMPILED)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_samples_without_weight_change_nothing(name, variant):
     """Noise in place of a sample of weight zero gives the same bits."""
     n = case(name).problem.n
@@ -505,7 +505,7 @@ def test_samples_without_weight_change_nothing(name, variant):
 
 # -- runs that go on, repeat, or run side by side --------------------------------------------------
 @able([*CHOSEN, *SADDLE], CASES)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_the_same_seed_gives_the_same_bits(name, variant):
     options = {"max_epochs": 4, "tol": 0.0}
     first = set_up(CERTIFIED[variant], random_state=3, **options).run(case(name).problem)
@@ -519,7 +519,7 @@ def test_the_same_seed_gives_the_same_bits(name, variant):
 
 
 @able([*CHOSEN, *SADDLE, *WITH_MARGINALS], ["multiclass", "chain", "items"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 def test_threads_change_no_bit(name, variant):
     options = {"max_epochs": 5, "tol": 0.0}
     one = set_up(CERTIFIED[variant], **options).run(case(name).problem)
@@ -627,7 +627,7 @@ def other_chain():
 
 
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *WITH_MARGINALS])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""
     state = set_up(CERTIFIED[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
@@ -672,7 +672,7 @@ def plain_optimum():
 
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 @pytest.mark.parametrize("calls", [1, 4, 15, 22, 60])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
     made = plain_chain()
     made.problem.structure = Interrupted()

@@ -48,6 +48,8 @@ from reference.user_structures import (
 )
 
 TINY, HUGE = 2.0**-30, 2.0**30
+#: projections take longer than the best output
+fewer = settings(max_examples=settings().max_examples // 2)
 
 
 def sequences(tied=True, **masks):
@@ -534,7 +536,7 @@ def ahead(case, layout, point, z):
 
 @having("project")
 @given(data=st.data())
-@settings(max_examples=20)
+@fewer
 def test_project_is_the_nearest_point(case, data):
     layout, point, vertices = draw(data, case, scales=(TINY, 1.0))
     z = case.structure.project(point, layout)
@@ -561,7 +563,7 @@ COMPILED = [case for case in CASES if "maximize" in case.structure.oracle().comp
 # Not by linear programs: a difference of 1 between scores of 1e9 is below their tolerance.
 @pytest.mark.parametrize("case", COMPILED, ids=lambda case: case.name)
 @given(data=st.data())
-@settings(max_examples=20)
+@fewer
 def test_project_does_not_mind_a_huge_shift_of_all_labels_of_a_variable(case, data):
     layout, point, vertices = draw(data, case, forbid=False, scales=(1.0,))
     count, labels = case.structure.variables(layout)
@@ -574,7 +576,7 @@ def test_project_does_not_mind_a_huge_shift_of_all_labels_of_a_variable(case, da
 
 @having("project")
 @given(data=st.data())
-@settings(max_examples=20)
+@fewer
 def test_projection_of_a_projection_is_itself(case, data):
     layout, point, _ = draw(data, case, forbid=False, scales=(1.0,))
     z = case.structure.project(point, layout)

@@ -63,7 +63,7 @@ def test_a_ball_is_learned_in():
     ids=lambda d: type(d).__name__,
 )
 @pytest.mark.parametrize("solver", sorted(solvers_for("margin")))
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_every_domain_goes_with_every_solver(solver, domain):
     X, y = listed(20)
     needs_penalty = solver_classes()[solver]().requires.penalty

@@ -17,7 +17,7 @@ from maxmargin.solvers.base import solver_classes, solvers_for
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.one_in(2),
+    pytest.mark.one_in(3),
 ]
 
 

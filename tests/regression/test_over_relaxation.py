@@ -9,7 +9,7 @@ import pytest
 from maxmargin import ChainSVM, MulticlassSVM
 from maxmargin.result import Status
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 
 @pytest.mark.parametrize("seed", range(12))

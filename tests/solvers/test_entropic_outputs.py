@@ -18,7 +18,7 @@ from reference.linear import violation
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, build
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 #: structures whose `marginals` is an expectation over all outputs
 WITH_MARGINALS = ("multiclass", "finite", "chain", "chain-forbidden")

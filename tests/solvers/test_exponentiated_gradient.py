@@ -22,7 +22,7 @@ from maxmargin.structures import Chain
 from maxmargin.validation.samples import check_rows
 from reference.training import optimum
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 NAMES = ["multiclass", "finite", "chain", "chain-csr", "chain-forbidden"]
 MODES = ["online", "batch"]

@@ -17,7 +17,7 @@ from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
 from reference.linear import violation
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 STEPS = ("frank-wolfe", "pairwise", "corrective")
 

@@ -51,6 +51,7 @@ def violation(problem, z):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.one_in(3)
 def test_the_optimum_is_that_of_projected_gradient_over_all_vertices(name):
     made = CASES[name]()
     best, bound, w = optimum(made.training, 1e-7)

@@ -13,7 +13,7 @@ from maxmargin.solvers import BCFW, DualExtragradient, Extragradient, ProjectedG
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, SOLVERS, build, by_definition
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 SMALL = ("multiclass", "finite", "matching")
 small = pytest.mark.parametrize("name", SMALL)

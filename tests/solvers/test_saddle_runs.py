@@ -20,7 +20,7 @@ from maxmargin.solvers import (
 )
 from solvers.saddle_cases import PROBLEMS, SOLVERS, build
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 ENTROPIC = {
     "entropic": DualExtragradient("entropic"),

@@ -7,7 +7,7 @@ import pytest
 
 from contract.cases.dependencies import is_projective, trees, vertex
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures import Dependencies, Derivations
+from maxmargin.structures import Dependencies, Derivations, Matching
 from maxmargin.structures.dependencies.dependencies import projective_program
 from maxmargin.structures.dependencies.heads import find_crossing, find_cycle
 
@@ -135,3 +135,13 @@ def test_projections_end_where_two_shares_vanish_at_once():
     point = [0.0, 0.125, -1.0, 0.0, -1.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0, 0.0]
     found = Dependencies(False, False).project(point, (3,))
     assert found == pytest.approx([0.5, 0, 0, 0.5, 0, 1, 0, 0, 0.5, 0.5, 0, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "structure, layout, sides", [(Dependencies(), (3,), (3, 4)), (Matching(), (2, 3), (2, 3))]
+)
+def test_a_matrix_of_scores_with_exchanged_sides_is_refused(structure, layout, sides):
+    theta = np.arange(np.prod(sides), dtype=float).reshape(sides)
+    assert structure.maximize(theta, layout).shape == (theta.size,)
+    with pytest.raises(ValueError, match="transpose"):
+        structure.maximize(np.ascontiguousarray(theta.T), layout)

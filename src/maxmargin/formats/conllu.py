@@ -27,10 +27,13 @@ class ParsedSentence:
         All its lines, without line ends.
     places : tuple of int
         Which of them are words.
+    first : int, default=1
+        Number of its first line in the file.
     """
 
     lines: tuple[str, ...]
     places: tuple[int, ...]
+    first: int = 1
 
     @property
     def tokens(self) -> list[dict[str, str]]:
@@ -61,20 +64,21 @@ def read_conllu(lines: Iterable[str], name: str = "CoNLL-U") -> Iterator[ParsedS
     """
     own: list[str] = []
     places: list[int] = []
+    number = 0
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
         if number == 1:
             line = line.removeprefix("\ufeff")
         if not line.strip():
             if places:
-                yield ParsedSentence(tuple(own), tuple(places))
+                yield ParsedSentence(tuple(own), tuple(places), number - len(own))
             own, places = [], []
             continue
         if not line.startswith("#") and _is_word(line, len(places) + 1, f"{name}, line {number}"):
             places.append(len(own))
         own.append(line)
     if places:
-        yield ParsedSentence(tuple(own), tuple(places))
+        yield ParsedSentence(tuple(own), tuple(places), number + 1 - len(own))
 
 
 def _is_word(line: str, expected: int, where: str) -> bool:

@@ -59,12 +59,17 @@ def open_unpacked(path: Readable) -> Iterator[Any]:
         ) from error
 
 
-def decoding_error(name: str, number: int, encoding: str) -> ValueError:
+#: what to do about a file of another encoding, where it can be chosen
+CHOOSE_ENCODING = (
+    'if the file is in another encoding, name it (encoding="latin-1", --encoding latin-1)'
+)
+
+
+def decoding_error(
+    name: str, number: int, encoding: str, advice: str = CHOOSE_ENCODING
+) -> ValueError:
     """What to raise for bytes that are not text."""
-    return ValueError(
-        f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
-        'another encoding, name it (encoding="latin-1", --encoding latin-1)'
-    )
+    return ValueError(f"{name}, line {number}: found bytes that are not {encoding} text; {advice}")
 
 
 def check_encoding(encoding: str) -> str:

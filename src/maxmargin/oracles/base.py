@@ -390,6 +390,9 @@ def check_k(k: Any) -> int:
 def check_scores(structure: Structure, theta: np.ndarray, layout: Layout) -> np.ndarray:
     """Scores as one checked vector, -inf on the parts that are forbidden."""
     check_options(structure)
+    if np.ndim(theta) == 2:
+        sides = (layout,) if isinstance(layout, tuple) else ()
+        _check_sides(np.shape(theta), structure.variables(layout), *sides)
     # functions are compiled for arrays that can be written to
     theta = np.require(theta, np.float64, ["C", "W"]).ravel()
     expected = structure.n_parts(layout)
@@ -402,3 +405,10 @@ def check_scores(structure: Structure, theta: np.ndarray, layout: Layout) -> np.
         theta = theta.copy()
         theta[forbidden] = -np.inf
     return theta
+
+
+def _check_sides(found: tuple[int, ...], *known: tuple) -> None:
+    """Refuse a matrix of scores whose sides are exchanged."""
+    tables = [own for own in known if all(isinstance(n, Integral) for n in own)]
+    if found not in tables and found[::-1] in tables:
+        raise ValueError(f"scores of shape {found}, expected {found[::-1]}: transpose them.")

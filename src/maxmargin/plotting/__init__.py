@@ -13,6 +13,7 @@ from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.comparison import ComparisonDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
+from maxmargin.plotting.dependencies import DependencyDisplay
 from maxmargin.plotting.letter_images import WordsDisplay
 from maxmargin.plotting.one_path import PathDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "PURPLE",
     "AlignmentDisplay",
     "ConvergenceDisplay",
+    "DependencyDisplay",
     "ReliabilityDisplay",
     "CurvesDisplay",
     "PathDisplay",

@@ -61,6 +61,8 @@ class Drawing(TypedDict, total=False):
     - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
     - "links": source, target (the words, or the names of rows and columns), sure, possible,
       predicted (pairs [i, j], from 0; possible includes sure);
+    - "arcs": tokens, truth, predicted (triples [from, to, label] of places of tokens, from 0; from
+      is -1 where an arc comes from the root);
     - "areas": maps (`AreaMap`s of one sample), labels (background and foreground), and
       picture, if there is one: the colours of the first map's places, 3 bytes each, packed
       alike.
@@ -75,7 +77,7 @@ class Drawing(TypedDict, total=False):
     truth_known: bool
     tokens: list[str]
     depth: list[int]
-    truth: list[str]
+    truth: list[Any]
     predicted: Any
     images: list[list[float]]
     height: int

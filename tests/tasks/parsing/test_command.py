@@ -53,17 +53,21 @@ def _numbers(found):
             yield from _numbers(value)
 
 
+GOOD = "1\ta\t_\t_\t_\t_\t0\tx\t_\t_\n\n"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("1 a b\n", "found 1 columns, expected 10"),
-        ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "sentence 1 has words without a head"),
+        ("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n", "sentence in line 1: it has words without a head"),
         ("", "no sentences"),
-        ("1\ta\t_\t_\t_\t_\t1\tx\t_\t_\n", "word 1 has head 1"),
+        (f"{GOOD}# bad\n1\ta\t_\t_\t_\t_\t1\tx\t_\t_\n", "sentence in line 3: word 1 has head 1"),
+        (f"{GOOD}1\t\udce9\t_\t_\t_\t_\t0\tx\t_\t_\n", "line 3: found bytes that are not utf-8"),
     ],
 )
 def test_broken_treebanks_are_refused(tmp_path, text, words):
-    (tmp_path / "bad.conllu").write_text(text)
+    (tmp_path / "bad.conllu").write_text(text, encoding="utf-8", errors="surrogateescape")
     arguments = ["train", "parsing", "--data", str(tmp_path / "bad.conllu")]
     result = CliRunner().invoke(root, [*arguments, "--out", str(tmp_path / "run")])
     assert result.exit_code != 0

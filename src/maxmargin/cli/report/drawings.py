@@ -1,4 +1,4 @@
-"""Samples drawn as what they are: sentences with tags, pictures with labels, links as a matrix."""
+"""Samples drawn as what they are: sentences with tags or arcs, pictures, links as a matrix."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from maxmargin.cli.report.areas import areas_html
-from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join, visible_text
 from maxmargin.cli.report.values import drawn_or_values, values_html
+from maxmargin.drawing.arcs import Arc, arcs_svg, compare_arcs
 from maxmargin.drawing.numbers import format_count
 from maxmargin.drawing.png import ink_png, png_uri
 
@@ -36,6 +37,8 @@ LEGEND = {
     "links": "A disc is a link that was predicted and is in the truth, a cross one that is not. A"
     " solid square is a sure link, filled with colour where it was missed; a dashed square is a"
     " possible link, which may be left out.",
+    "arcs": "Above the words are the predicted arcs, blue where they are in the truth and orange"
+    " where not; dashed below are those of the truth that were missed.",
     "areas": "Blue is the foreground (the second label), grey the background. Among the mistakes,"
     " orange is background that was taken for foreground, yellow is foreground that was"
     " missed.",
@@ -314,11 +317,50 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
     return el("p", el("b", f"{label}: "), join(shown, ", "), more, class_="pairs")
 
 
+def arcs_html(drawing: dict[str, Any]) -> Html:
+    """Arcs above and below the words of a sentence."""
+    tokens = [clip_text(visible_text(token), 30) for token in drawing["tokens"][:MAX_WORDS]]
+    predicted = _arcs(drawing["predicted"], len(tokens))
+    truth = _arcs(drawing["truth"], len(tokens)) if drawing.get("truth_known") else None
+    _, wrong, missed = compare_arcs(predicted, truth)
+    picture = el(
+        "div",
+        Html(arcs_svg(tokens, predicted, truth, "arcs between words")),
+        class_="scroll",
+        tabindex="0",
+        role="region",
+        aria_label="arcs between words",
+    )
+    rest = _rest(len(drawing["tokens"]), MAX_WORDS, "words")
+    names = ["the root", *tokens]  # -1 is the root
+    listed = (("predicted, but not in the truth", wrong), ("missed", missed))
+    return join((picture, rest, *(_arc_list(label, own, names) for label, own in listed)))
+
+
+def _arcs(found: Any, n: int) -> list[Arc]:
+    """The arcs between words that are shown."""
+    arcs = [Arc(int(i), int(j), clip_text(visible_text(label), 30)) for i, j, label in found]
+    return [arc for arc in arcs if -1 <= arc.start < n and 0 <= arc.end < n]
+
+
+def _arc_list(label: str, arcs: Sequence[Arc], names: Sequence[str]) -> Html | None:
+    """The same in words, for those who cannot see the arcs."""
+    if not arcs:
+        return None
+    shown = [
+        join((bdi(names[arc.start + 1]), " to ", bdi(names[arc.end + 1]), f" {arc.label}".rstrip()))
+        for arc in arcs[:24]
+    ]
+    more = f", and {len(arcs) - 24} more" if len(arcs) > 24 else ""
+    return el("p", el("b", f"{label}: "), join(shown, ", "), more, class_="pairs")
+
+
 #: how a drawing of each kind becomes HTML; a new kind of sample is one more line
 DRAWINGS: dict[str, Callable[[dict[str, Any]], Html]] = {
     "tokens": tokens_html,
     "outline": outline_html,
     "images": images_html,
     "links": links_html,
+    "arcs": arcs_html,
     "areas": areas_html,
 }

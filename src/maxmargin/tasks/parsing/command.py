@@ -13,7 +13,8 @@ from maxmargin.metrics import attachment_scores
 from maxmargin.tasks import DependencyParser
 from maxmargin.tasks.command import OBJECTIVE, Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
-from maxmargin.tasks.sequences import drawing_title, shown_window, worst_samples
+from maxmargin.tasks.parsing.trees import Tree, tree_arcs
+from maxmargin.tasks.sample_names import name_samples
 
 #: sentences that are parsed together
 _TOGETHER = 256
@@ -55,16 +56,16 @@ class ParsingCommand(TaskCommand):
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         if not paths:
             raise ValueError("no data file was given; name one at least.")
-        read: list[ParsedSentence] = []
+        read, names = [], []
         for path in paths:
-            own = list(_sentences(path, str(path)))
-            for i, tree in enumerate((sentence.tree for sentence in own), start=1):
-                if any(head < 0 for head, _ in tree):
-                    raise ValueError(f"{path}: sentence {i} has words without a head.")
-            read += own
+            for sentence in _sentences(path, str(path)):
+                names.append(f"{path}, sentence in line {sentence.first}")
+                if any(head < 0 for head, _ in sentence.tree):
+                    raise ValueError(f"{names[-1]}: it has words without a head.")
+                read.append(sentence)
         if not read:
             raise ValueError(f"{paths[0]}: the file has no sentences.")
-        return _data([own.tokens for own in read], [own.tree for own in read])
+        return _data([own.tokens for own in read], [own.tree for own in read], names)
 
     def estimator(self, options: Mapping[str, Any]) -> DependencyParser:
         options = self.with_defaults(options)
@@ -78,7 +79,8 @@ class ParsingCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        return _data([data.inputs[i] for i in indices], [data.outputs[i] for i in indices])
+        lists = data.inputs, data.outputs, data.extra["names"]
+        return _data(*([own[i] for i in indices] for own in lists))
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -95,11 +97,9 @@ class ParsingCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        report = model.report(data.inputs, data.outputs)
-        predicted = model.predict(data.inputs)
+        with name_samples(data.extra["names"]):
+            report = model.report(data.inputs, data.outputs)
         scores = report.scores
-        words = [[f"{head}:{relation}" for head, relation in own] for own in data.outputs]
-        found = [[f"{head}:{relation}" for head, relation in own] for own in predicted]
         return Evaluation(
             data=dict(data.counts),
             error=1.0 - scores.las,
@@ -124,10 +124,7 @@ class ParsingCommand(TaskCommand):
                 ),
             ],
             confusion=None,
-            drawings=[
-                _drawing(i, errors, data.inputs[i], words[i], found[i])
-                for i, errors in worst_samples(words, found, shown)
-            ],
+            drawings=[_drawing(i, *report.trees[i]) for i in report.worst[:shown]],
         )
 
     def describe(self, model: Any) -> list[Table]:
@@ -153,30 +150,28 @@ def _lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError:
-            raise decoding_error(name, number, "utf-8") from None
+            raise decoding_error(name, number, "utf-8", "convert the file") from None
 
 
-def _data(sentences: list[Any], trees: list[Any]) -> Data:
+def _data(sentences: list[Any], trees: list[Any], names: list[str]) -> Data:
     words = sum(map(len, sentences))
     relations = len({relation for tree in trees for _, relation in tree})
     counts = {"sentences": len(sentences), "words": words, "relations": relations}
-    return Data(sentences, trees, counts)
+    return Data(sentences, trees, counts, {"names": names})
 
 
 def _metric(name: str, value: float, text: str) -> Metric:
     return Metric(name=name, value=value, better="higher", percent=True, help=text)
 
 
-def _drawing(
-    i: int, errors: int, tokens: Sequence[Any], truth: Sequence[str], predicted: Sequence[str]
-) -> Drawing:
-    part = shown_window(truth, predicted)
+def _drawing(i: int, forms: list[str], truth: Tree, predicted: Tree) -> Drawing:
+    errors = sum(a != b for a, b in zip(truth, predicted, strict=True))
     return Drawing(
-        kind="tokens",
-        title=drawing_title(f"Sentence {i + 1}", errors, len(truth), part),
+        kind="arcs",
+        title=f"Sentence {i + 1}: {errors} of {len(forms)} words wrong",
         errors=errors,
         truth_known=True,
-        tokens=[token["form"] for token in tokens[part]],
-        truth=list(truth[part]),
-        predicted=list(predicted[part]),
+        tokens=forms,
+        truth=tree_arcs(truth),
+        predicted=tree_arcs(predicted),
     )

@@ -14,8 +14,6 @@ from maxmargin.structures.base import LONGEST
 
 #: lengths of sentences that are shown together, up to the first number, the second, ...
 LENGTHS = (10, 20, 40)
-#: worst sentences that are shown
-_WORST = 3
 
 
 @dataclass(frozen=True)
@@ -23,14 +21,15 @@ class ParsingReport:
     """Attachment scores of predicted trees; `print(report)`.
 
     scores : of all words. relations : (relation, words, recall and precision of heads with this
-    relation) by frequency. lengths : (lengths of sentences, their scores). worst : (forms, true
-    tree, predicted tree), those with most wrong heads first.
+    relation) by frequency. lengths : (lengths of sentences, their scores). worst : numbers of
+    sentences, those with most wrong words first. trees : (forms, true tree, predicted tree) of all.
     """
 
     scores: AttachmentScores
     relations: tuple[tuple[str, int, float, float], ...]
     lengths: tuple[tuple[str, AttachmentScores], ...]
-    worst: tuple[tuple[list[str], Any, Any], ...]
+    worst: tuple[int, ...]
+    trees: tuple[tuple[list[str], Any, Any], ...]
 
     @classmethod
     def of(
@@ -51,10 +50,11 @@ class ParsingReport:
             name = f"{low + 1} to {high}" if high < LONGEST else f"more than {low}"
             if some:
                 lengths.append((name, attachment_scores(*zip(*some, strict=True))))
-        wrong = [sum(a[0] != b[0] for a, b in zip(*own, strict=True)) for own in pairs]
-        order = sorted(range(len(pairs)), key=lambda i: -wrong[i])[:_WORST]
-        worst = tuple((forms[i], *pairs[i]) for i in order if wrong[i])
-        return cls(attachment_scores(truth, predicted), relations, tuple(lengths), worst)
+        wrong = [sum(a != b for a, b in zip(*own, strict=True)) for own in pairs]
+        worst = sorted((i for i, count in enumerate(wrong) if count), key=lambda i: -wrong[i])
+        trees = tuple((own, *both) for own, both in zip(forms, pairs, strict=True))
+        scores = attachment_scores(truth, predicted)
+        return cls(scores, relations, tuple(lengths), tuple(worst), trees)
 
     def __str__(self) -> str:
         rows = [["words in a sentence", "words", "UAS", "LAS"]]

@@ -92,3 +92,8 @@ def make_projective(heads: list[list[int]], crossing: str) -> tuple[list[list[in
         done = "lifted" if crossing == "lift" else "dropped"
         logger.info("%d of %d trees have crossing arcs; %s", changed, len(heads), done)
     return found, kept
+
+
+def tree_arcs(tree: Tree) -> list[tuple[int, int, str]]:
+    """The arcs of a tree: from, to, relation, places from 0, -1 for the root."""
+    return [(head - 1, t, relation) for t, (head, relation) in enumerate(tree)]

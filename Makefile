@@ -9,6 +9,9 @@ DEMO_ARGS ?=
 DOCS_ARGS ?= --jobs auto
 SOAK_ARGS ?=
 
+# Tests start some hundred processes: without bytecode each would read all sources anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 

@@ -159,6 +159,11 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         )
         temperature = self._first_temperature(problem)
         self._begin(problem, state, self._first(problem, temperature), temperature)
+        if self.start == "uniform" and problem.objective == "margin":
+            # far from the truth weights may be huge, and would carry samples to vertices
+            start = problem.primal(np.zeros(problem.dim))
+            if start > 0:
+                state.temperature *= max(problem.primal(state.w) / start, 1.0)
         return state
 
     def _first_temperature(self, problem: Problem) -> float:

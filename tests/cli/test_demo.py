@@ -179,3 +179,12 @@ def test_words_shown_are_the_first_read_differently():
     other = [list("ab"), list("cx"), list("yf")]
     assert _differing({"one": one, "other": other}) == [1, 2]
     assert _differing({"one": one, "other": one}) == [0, 1, 2]
+
+
+def test_the_demo_of_parsing_writes_a_run_and_a_report_with_trees(folder, capsys):
+    assert main(["demo", "parsing", "--words", "400", "--out", "trees"]) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"uas +(100|9\d)\.\d%", output), output
+    assert re.search(CERTIFICATE, output)
+    assert "<svg" in (folder / "trees" / "report.html").read_text(encoding="utf-8")
+    assert main(["demo", "parsing", "--words", "80", "--out", "trees", "--seed", "1"]) == 0

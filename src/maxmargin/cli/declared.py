@@ -107,10 +107,13 @@ report = Command(
 demo = Command(
     "demo",
     callback=import_later("maxmargin.cli.demo:demo"),
-    help="""Learn to read synthetic handwritten words as chains of letters, beside a classifier of
-    single letters; print both errors, save the run, a report and a figure.
+    help="""Train a small model on synthetic data; print what it reaches, save the run and a report.
+
+    words: handwritten words as chains of letters, beside a classifier of single letters, with a
+    figure. parsing: dependency trees of sentences.
     """,
     params=[
+        click.Argument(["what"], type=click.Choice(["words", "parsing"]), default="words"),
         Option(
             "--out",
             type=click.Path(path_type=Path),
@@ -136,7 +139,7 @@ demo = Command(
             help="Seed of the data and of training.",
         ),
     ],
-    examples=("demo", "demo --words 500 --seed 4 --out elsewhere"),
+    examples=("demo", "demo --words 500 --seed 4 --out elsewhere", "demo parsing"),
 )
 
 info = Command(

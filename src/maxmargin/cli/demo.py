@@ -14,6 +14,7 @@ from maxmargin import ChainSVM, MulticlassSVM, datasets
 from maxmargin.callbacks import Callback
 from maxmargin.cli import text
 from maxmargin.cli.console import current_console
+from maxmargin.cli.demo_parsing import TREEBANK, demo_parsing
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.progress import make_callbacks
 from maxmargin.cli.report.write import write_report
@@ -40,12 +41,15 @@ FIGURE, REPORT = "words.png", "report.html"
 Words = Sequence[Any]  # an array of letters, or of their features, each
 
 
-def demo(out: Path, words: int, seed: int) -> None:
-    """Learn to read synthetic handwritten words as chains of letters, beside a classifier of single
-    letters; print both errors, save the run, a report and a figure.
-    """
+def demo(what: str, out: Path, words: int, seed: int) -> None:
+    """Train a small model, print what it reaches, and save a run and a report."""
     _check_free(out)
     _make_writable(out)
+    (demo_parsing if what == "parsing" else _demo_words)(out, words, seed)
+
+
+def _demo_words(out: Path, words: int, seed: int) -> None:
+    """Read handwritten words as chains of letters, beside a classifier of single letters."""
     say = current_console().say
     say(
         "Learning to read handwritten words: a chain of letters against one letter at a time\n"
@@ -79,7 +83,7 @@ def _check_free(folder: Path) -> None:
     """Replace what an earlier demo made, nothing else."""
     with suppress(OSError):  # told better when it is written to
         found = {path.name for path in folder.iterdir()}
-        if found and TRAIN not in found:
+        if found and not found & {TRAIN, TREEBANK}:
             raise UsageError(
                 f"{str(folder)!r} has other files than a demo's; name a new or empty folder with"
                 " --out"

@@ -18,6 +18,8 @@ from maxmargin.tasks.sample_names import name_samples
 
 #: sentences that are parsed together
 _TOGETHER = 256
+#: sentences that are drawn where all are right
+_RIGHT = 3
 
 
 class ParsingCommand(TaskCommand):
@@ -99,7 +101,7 @@ class ParsingCommand(TaskCommand):
         assert data.outputs is not None
         with name_samples(data.extra["names"]):
             report = model.report(data.inputs, data.outputs)
-        scores = report.scores
+        scores, drawn = report.scores, report.worst or range(min(len(report.trees), _RIGHT))
         return Evaluation(
             data=dict(data.counts),
             error=1.0 - scores.las,
@@ -124,7 +126,7 @@ class ParsingCommand(TaskCommand):
                 ),
             ],
             confusion=None,
-            drawings=[_drawing(i, *report.trees[i]) for i in report.worst[:shown]],
+            drawings=[_drawing(i, *report.trees[i]) for i in drawn[:shown]],
         )
 
     def describe(self, model: Any) -> list[Table]:

@@ -145,3 +145,22 @@ def test_a_matrix_of_scores_with_exchanged_sides_is_refused(structure, layout, s
     assert structure.maximize(theta, layout).shape == (theta.size,)
     with pytest.raises(ValueError, match="transpose"):
         structure.maximize(np.ascontiguousarray(theta.T), layout)
+
+
+def test_siblings_change_the_best_tree():
+    """A head that wants its two dependents beside one another gets them."""
+    structure, layout = Dependencies(siblings=True), (3,)
+    theta = np.zeros(structure.n_parts(layout))
+    theta[structure.number_siblings(1, 2, 3, layout)] = 1.0
+    assert structure.decode(structure.maximize(theta, layout), layout).tolist() == [0, 1, 1]
+    assert structure.k_best(theta, layout, 2)[0][1] == 1.0
+
+
+def test_siblings_are_of_projective_trees_and_in_order():
+    with pytest.raises(ValueError, match="siblings=True is for projective trees"):
+        Dependencies(projective=False, siblings=True).maximize(np.zeros(17), (3,))
+    for wrong in ((1, 3, 2), (2, 1, 3), (0, 1, 4), (3, 1, 0)):
+        with pytest.raises(ValueError, match="between"):
+            Dependencies(siblings=True).number_siblings(*wrong, (3,))
+    with pytest.raises(ValueError, match="18 parts are not the arcs and siblings"):
+        Dependencies(siblings=True).layout_of(18)

@@ -1,6 +1,6 @@
 """Cases of `Dependencies` for the batteries: trees are listed by code of their own."""
 
-from itertools import product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -43,6 +43,24 @@ def vertex(heads):
     return z.ravel()
 
 
+def with_siblings(heads):
+    """A tree's arcs, then neighbouring dependents of a head: on its right, on its left."""
+    n = len(heads)
+    right, left = (
+        {own: k for k, own in enumerate(sorted(combinations(words, 3), key=lambda c: c[::-1]))}
+        for words in (range(n + 1), range(1, n + 1))
+    )
+    on = np.zeros(len(right) + len(left))
+    for h in range(n + 1):
+        own = [d for d in range(1, n + 1) if heads[d - 1] == h]
+        for s, d in pairwise(own):
+            if h < s:
+                on[right[h, s, d]] = 1.0
+            elif d < h:
+                on[len(right) + left[s, d, h]] = 1.0
+    return np.append(vertex(heads), on)
+
+
 def case(projective, single_root):
     name = f"dependencies-{'projective' if projective else 'crossing'}"
     return Case(
@@ -65,5 +83,16 @@ def dependencies():
     return Kind(StructuredSVM(structure, alpha=0.05), X, y)
 
 
+def sibling_case(single_root):
+    return Case(
+        f"dependencies-siblings{'' if single_root else '-roots'}",
+        Dependencies(single_root=single_root, siblings=True),
+        lambda layout: [with_siblings(heads) for heads in trees(*layout, True, single_root)],
+        [(1,), (2,), (3,), (4,)],
+        [(6,)],
+    )
+
+
 STRUCTURES = [case(*kind) for kind in product((True, False), repeat=2)]
+STRUCTURES += [sibling_case(True), sibling_case(False)]
 ESTIMATORS = [dependencies]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import product
-from math import isqrt
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +17,10 @@ from scipy import sparse
 from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.oracles.base import check_k, check_scores
-from maxmargin.oracles.compiled import HullOracle
+from maxmargin.oracles.compiled import CompiledOracle, HullOracle
 from maxmargin.oracles.constraints import part_score
 from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
-from maxmargin.structures.dependencies.heads import why_no_tree
+from maxmargin.structures.dependencies.heads import find_siblings, why_no_tree
 from maxmargin.structures.derivations.derivations import Derivations
 from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
 from maxmargin.validation.options import check_options
@@ -41,6 +42,10 @@ class Dependencies(Structure):
         them.
     single_root : bool, default=True
         Whether just one word has the root as its head.
+    siblings : bool, default=False
+        Whether neighbouring dependents of a head are scored, too: for each head h and words s and d
+        on one side of it, the farther one last, there is one more part, `number_siblings`. For
+        projective trees only.
 
     Notes
     -----
@@ -51,30 +56,62 @@ class Dependencies(Structure):
 
     binary = True
 
-    def __init__(self, projective: bool = True, single_root: bool = True):
+    def __init__(self, projective: bool = True, single_root: bool = True, siblings: bool = False):
         self.projective = projective
         self.single_root = single_root
+        self.siblings = siblings
 
     def _make_oracle(self) -> DependencyOracle:
         check_options(self)
+        if self.siblings:
+            if not self.projective:
+                raise ValueError("siblings=True is for projective trees; use projective=True.")
+            return SiblingOracle(self)
         return ProjectiveOracle(self) if self.projective else ArborescenceOracle(self)
 
     def n_parts(self, layout: Layout) -> int:
         n = n_words(layout)
-        return n * (n + 1)
+        return n * (n + 1) + (comb(n + 1, 3) + comb(n, 3) if self.siblings else 0)
 
     def layout_of(self, n_parts: int) -> Layout:
-        n = isqrt(n_parts)
-        if n < 1 or n * (n + 1) != n_parts:
-            raise ValueError(f"{n_parts} parts are not the n (n + 1) arcs of a sentence.")
+        n = bisect_left(range(1, MOST_WORDS), n_parts, key=lambda n: self.n_parts((n,))) + 1
+        if self.n_parts((n,)) != n_parts:
+            kinds = "arcs and siblings" if self.siblings else "n (n + 1) arcs"
+            raise ValueError(f"{n_parts} parts are not the {kinds} of a sentence.")
         return (n,)
+
+    def number_siblings(self, head: Any, near: Any, far: Any, layout: Layout) -> Any:
+        """Return the numbers of the parts of neighbouring dependents.
+
+        Parameters
+        ----------
+        head : int or array_like of int
+            Heads, from 1, 0 for the root.
+        near, far : int or array_like of int
+            Dependents on one side of the head, from 1; `near` is between `head` and `far`.
+        layout : tuple of int
+            The number of words.
+
+        Returns
+        -------
+        int or ndarray of int
+            Numbers of their parts.
+        """
+        n = n_words(layout)
+        h, s, d = (np.asarray(own, dtype=np.int64) for own in (head, near, far))
+        if ((h - s) * (s - d) <= 0).any() or max(h.max(), d.max()) > n or (d < 1).any():
+            raise ValueError("`near` must be a word between `head` and `far`.")
+        high, low, left = np.maximum(h, d), np.minimum(h, d), d < h
+        a, b, c = high - left, s - left, low - left  # of 0 to n, or of 0 to n - 1
+        first = n * (n + 1) + np.where(left, comb(n + 1, 3), 0)
+        return first + a * (a - 1) * (a - 2) // 6 + b * (b - 1) // 2 + c
 
     def variables(self, layout: Layout) -> tuple[int, int]:
         n = n_words(layout)
         return n, n + 1
 
     def vertex_size(self, layout: Layout) -> int:
-        return n_words(layout)
+        return n_words(layout) * (2 if self.siblings else 1)
 
     def forbidden(self, layout: Layout) -> np.ndarray:
         # a word as its own head
@@ -88,13 +125,16 @@ class Dependencies(Structure):
         why = why_no_tree(heads.tolist(), bool(self.projective), bool(self.single_root))
         if why:
             raise ValueError(f"{why}.")
-        z = np.zeros(n * (n + 1))
+        z = np.zeros(self.n_parts(layout))
         z[np.arange(n) * (n + 1) + heads] = 1.0
+        if self.siblings:
+            pairs = find_siblings(heads.tolist())
+            z[[self.number_siblings(*own, layout) for own in pairs]] = 1.0
         return z
 
     def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         n = n_words(layout)
-        return np.asarray(z).reshape(n, n + 1).argmax(axis=1)
+        return np.asarray(z)[: n * (n + 1)].reshape(n, n + 1).argmax(axis=1)
 
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         n = n_words(layout)
@@ -106,7 +146,8 @@ class Dependencies(Structure):
         n = n_words(layout)
         if not self.projective:
             return _flows_to_words(n, bool(self.single_root))
-        return Derivations().constraints(projective_program(n, bool(self.single_root)))
+        program = sibling_program if self.siblings else projective_program
+        return Derivations().constraints(program(n, bool(self.single_root)))
 
 
 class DependencyOracle(HullOracle):
@@ -170,6 +211,24 @@ class ProjectiveOracle(DependencyOracle):
         return 10 * size**2 + size, 9 * size
 
 
+class SiblingOracle(DependencyOracle):
+    """Eisner's algorithm with neighbouring dependents, and sums inside and outside of spans."""
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "dependencies.siblings",
+        "marginals": "dependencies.siblings",
+    }
+
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        return self._own_scratch(n_words(layout) + 1)
+
+    def _own_scratch(self, size: int) -> tuple[int, int]:
+        return 10 * size**2, 0
+
+    def _call(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        return CompiledOracle._call(self, ability, theta, layout)
+
+
 class ArborescenceOracle(DependencyOracle):
     """The algorithm of Chu, Liu and Edmonds, and sums by the matrix-tree theorem."""
 
@@ -211,6 +270,37 @@ def projective_program(n: int, single_root: bool) -> DerivationLayout:
             for q in range(s + 1, t + 1):
                 program.add(("right", s, t), [("right arc", s, q), ("right", q, t)])
     return program.layout(("right", 0, n), n * (n + 1))
+
+
+@lru_cache(maxsize=16)
+def sibling_program(n: int, single_root: bool) -> DerivationLayout:
+    """Projective trees with neighbouring dependents as derivations, each of them by one."""
+    program, structure = Deduction(), Dependencies(siblings=True)
+    for s in range(n + 1):
+        program.add(("right", s, s))
+        program.add(("left", s, s))
+    for t in range(1, n + 1):
+        for s in range(t - 1, -1, -1):
+            for q in range(s, t if s else s):
+                program.add(("between", s, t), [("right", s, q), ("left", q + 1, t)])
+            arc = (t - 1) * (n + 1) + s
+            program.add(("right arc", s, t), [("right", s, s), ("left", s + 1, t)], [arc])
+            for q in range(s + 1, t if s or not single_root else s):
+                pair = int(structure.number_siblings(s, q, t, (n,)))
+                tails = [("right arc", s, q), ("between", q, t)]
+                program.add(("right arc", s, t), tails, [arc, pair])
+            if s:
+                arc = (s - 1) * (n + 1) + t
+                program.add(("left arc", s, t), [("right", s, t - 1), ("left", t, t)], [arc])
+                for q in range(s + 1, t):
+                    pair = int(structure.number_siblings(t, q, s, (n,)))
+                    tails = [("between", s, q), ("left arc", q, t)]
+                    program.add(("left arc", s, t), tails, [arc, pair])
+            for q in range(s, t if s else s):
+                program.add(("left", s, t), [("left", s, q), ("left arc", q, t)])
+            for q in range(s + 1, t + 1):
+                program.add(("right", s, t), [("right arc", s, q), ("right", q, t)])
+    return program.layout(("right", 0, n), structure.n_parts((n,)))
 
 
 def _flows_to_words(n: int, single_root: bool) -> Constraints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
@@ -81,3 +82,13 @@ def _covers(heads: Sequence[int], head: int, word: int) -> bool:
         if not between:
             return False
     return True
+
+
+def find_siblings(heads: Sequence[int]) -> list[tuple[int, int, int]]:
+    """All (head, near, far): neighbouring dependents on one side of their head."""
+    found = []
+    for h in range(len(heads) + 1):
+        own = [d for d, head in enumerate(heads, start=1) if head == h]
+        right, left = [d for d in own if d > h], [d for d in own[::-1] if d < h]
+        found += [(h, *pair) for side in (right, left) for pair in pairwise(side)]
+    return found

@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.report.charts import chart_html, convergence_chart
-from maxmargin.cli.report.glossary import STATUS, explained_term
-from maxmargin.cli.report.markup import Html, bdi, el, join, visible_text
-from maxmargin.cli.report.page import Section, page_html
-from maxmargin.cli.report.provenance import command_line, environment_section, page_foot
-from maxmargin.cli.report.reading import as_mapping, as_rows, read_json, read_toml
-from maxmargin.cli.report.runs import (
+from maxmargin.cli.report.comparison_columns import (
     FIELDS,
     QUANTITIES,
     Group,
@@ -20,6 +15,11 @@ from maxmargin.cli.report.runs import (
     group_runs,
     has_failed,
 )
+from maxmargin.cli.report.glossary import STATUS, explained_term
+from maxmargin.cli.report.markup import Html, bdi, el, join, visible_text
+from maxmargin.cli.report.page import Section, page_html
+from maxmargin.cli.report.provenance import command_line, environment_section, page_foot
+from maxmargin.cli.report.reading import as_mapping, as_rows, read_json, read_toml
 from maxmargin.cli.report.tables import grid_html, pairs_html
 from maxmargin.drawing.numbers import (
     format_count,

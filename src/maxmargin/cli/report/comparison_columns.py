@@ -1,4 +1,4 @@
-"""The runs of a comparison: gathered over seeds, and as tables."""
+"""Columns of a comparison's tables: what its runs are measured by, gathered over seeds."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def test_what_takes_too_long_is_ended_and_named():
     X, y = samples(4, mark=2)
     structure = Structure.from_oracle(oracles.hangs, time_limit=2)
     with pytest.raises(OracleError, match=r"sample 2: the oracle took more than time_limit=2 s"):
-        fit(structure, X, y, alpha=1.0)
+        fit(structure, X, y, alpha=1.0, solver="bcfw")
 
 
 def test_what_takes_too_long_is_skipped_and_the_certificate_stays_true():

@@ -106,8 +106,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient", "dual-extragradient",
         "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a
         `Solver`, whose options that are None are set to tol, max_epochs and random_state. "auto" is
-        "bcfw" for margins, "sdca" for the likelihood, and "smoothed" for the likelihood with a
-        domain.
+        "bcfw" for margins, "cutting-plane" where the oracle is expensive and there are at most 20
+        weights, "sdca" for the likelihood, and "smoothed" for the likelihood with a domain.
     tol : float, default=0.001
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=100
@@ -325,16 +325,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         weights so far and their certificate are kept, with ``result_.status`` INTERRUPTED.
         """
         check_options(self)
-        solver = resolve_solver(
-            self.solver,
-            self.objective,
-            self.domain,
-            tol=self.tol,
-            max_epochs=self.max_epochs,
-            random_state=self.random_state,
-        )
+        self._resolve_solver()  # fails before samples are read
         problem = self._problem(X, y, sample_weight, node_weight)
         del X, y  # packed by now: who gave them may have no further use for them
+        solver = self._resolve_solver(problem)
         state = self._last_state(problem) if self.warm_start else None
         completion = Completion()
         self.result_ = solver.run(problem, state, [*self._callbacks(), completion])
@@ -347,6 +341,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if self.objective == "margin" and self.result_.primal == 0:
             self._warn_of_negative_losses(problem)
         return self
+
+    def _resolve_solver(self, problem: Problem | None = None, **options: Any) -> Solver:
+        own = {name: getattr(self, name) for name in ("tol", "max_epochs", "random_state")}
+        return resolve_solver(self.solver, self.objective, self.domain, problem, **own | options)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
         self.structure_ = self._make_structure()
@@ -493,6 +491,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",
+                ConvergenceWarning,
+                stacklevel=self._depth,
+            )
+        if result.status is Status.TIME_LIMIT and self.result_.primal == np.inf:
+            warnings.warn(
+                f"time_limit={self.time_limit:g} s were over before a first certificate: the"
+                " weights so far are kept, and nothing is known of their gap.",
                 ConvergenceWarning,
                 stacklevel=self._depth,
             )

@@ -12,7 +12,6 @@ from sklearn.model_selection import KFold
 
 from maxmargin.estimators.decision.inputs import Chosen, Instances, is_table, take_instances
 from maxmargin.problem import Problem, Samples
-from maxmargin.solvers import resolve_solver
 from maxmargin.validation.samples import check_sample_weight
 
 if TYPE_CHECKING:
@@ -128,9 +127,7 @@ def _follow(
     end: float,
 ) -> Iterator[float]:
     """What is lost for each alpha, each fit starting from the last."""
-    solver = resolve_solver(
-        model.solver, tol=_TOL, max_epochs=_EPOCHS, random_state=model.random_state
-    )
+    solver = model._resolve_solver(problem, tol=_TOL, max_epochs=_EPOCHS)
     state, found = None, 0.0
     for alpha in alphas:
         if state is None or monotonic() < end:

@@ -252,18 +252,23 @@ class Problem(Samples):
         certificate.
         """
         self._probe_layouts()
-        if self.oracle.compiled_function("maximize") is not None:
+        if self.oracle.compiled_function("maximize") is not None or not self.oracle.is_probed:
             return
-        rng = np.random.default_rng(0)
+        rng, sign = np.random.default_rng(0), self.oracle.sign
         for i in range(min(3, self.n)):
             theta = rng.normal(size=int(np.diff(self.part_ptr)[i]))
+            other = -theta
+            if sign:
+                theta, other = sign * np.abs(theta), sign * np.abs(rng.normal(size=len(theta)))
             banned = self.structure.forbidden(self.layouts[i])
             found = []
-            for scores in (theta, -theta):
+            for scores in (theta, other):
                 scores = scores.copy()
                 scores[banned] = -np.inf
                 found.append(next(self.calls.maximize([i], [scores])))
             (first, value), (second, _) = found
+            if first is None or second is None:
+                self.calls.refuse_late(i, skip=True)
             if not self.oracle.gap_is_proof or first is None or second is None:
                 continue
             better = max(theta @ second, theta @ self._point_of(self.truths, i))

@@ -572,12 +572,24 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         Returns
         -------
         sequence of outputs
-            One output per sample, in the form of the targets of `fit`.
+            One output per sample, in the form of the targets of `fit`; None, with a warning, where
+            an oracle with a time limit took too long.
         """
         check_is_fitted(self, "coef_")
-        return [
-            y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
-        ]
+        found: list[Any] = []
+        for samples in self._in_chunks(X):
+            samples.may_skip = samples.oracle.ends_calls
+            found += self._outputs(samples, self._weights())
+        late = [i for i, y in enumerate(found) if y is None]
+        if late:
+            warnings.warn(
+                f"the oracle took too long for {len(late)} of {len(found)} samples, whose outputs"
+                f" are None: {', '.join(map(str, late[:10]))}{', ...' * (len(late) > 10)}. Raise"
+                " time_limit of the structure.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found
 
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
@@ -775,7 +787,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _outputs(self, samples: Samples, w: np.ndarray) -> list[Any]:
         z = np.empty(int(samples.part_ptr[-1]))
         samples.apply("maximize", w, out=z)
-        return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.layouts)]
+        rows = [z[samples.parts(i)] for i in range(samples.n)]
+        late = [samples.may_skip and bool(np.isnan(row).any()) for row in rows]
+        found = zip(rows, samples.layouts, late, strict=True)
+        return [None if skipped else self._output(row, layout) for row, layout, skipped in found]
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:

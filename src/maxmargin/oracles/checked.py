@@ -43,7 +43,7 @@ class Checked(Wrapper):
                     z, bound = next(found)
                 except StopIteration:
                     raise ValueError("the oracle gave fewer answers than calls.") from None
-                if z is None and self.may_time_out:
+                if z is None and self.ends_calls:
                     yield None, bound
                 else:
                     yield self._check_output(call, z, bound)

@@ -377,6 +377,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         warm = state is not None
         if state is None:
             state = self.init(problem)
+            if self.certifies:  # 0 need not be in the domain
+                state.w[:] = problem.domain.project(state.w)
         else:
             state = self._warm_start_from(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key

@@ -27,7 +27,33 @@ ROUNDING = 2.0**-49
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
 #: options of structures that say how outputs are found, not which there are
-_NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
+_NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout", "scores", "probe")
+
+
+def outputs_key(structure: Structure, layouts: Sequence[Layout]) -> int:
+    """Return a checksum of polytopes, but for what is forbidden.
+
+    Parameters
+    ----------
+    structure : Structure
+        Structure of the outputs.
+    layouts : sequence of Layout
+        Layout of each sample's output.
+
+    Returns
+    -------
+    int
+        Checksum.
+    """
+    ours = type(structure).__module__.startswith("maxmargin.")
+    own = {
+        name: value
+        for name, value in own_attributes(structure).items()
+        if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
+    }
+    numbers: dict[Layout, int] = {}
+    which = np.array([numbers.setdefault(layout, len(numbers)) for layout in layouts])
+    return fingerprint(type(structure), own, list(numbers), which)
 
 
 class Problem(Samples):
@@ -234,15 +260,7 @@ class Problem(Samples):
     @cached_property
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
-        ours = type(self.structure).__module__.startswith("maxmargin.")
-        own = {
-            name: value
-            for name, value in own_attributes(self.structure).items()
-            if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
-        }
-        numbers: dict[Layout, int] = {}
-        which = np.array([numbers.setdefault(layout, len(numbers)) for layout in self.layouts])
-        return fingerprint(type(self.structure), own, list(numbers), which)
+        return outputs_key(self.structure, self.layouts)
 
     def probe(self) -> None:
         """Check a `maximize` written in Python on random scores: its answers must be maxima.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -19,6 +18,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, check_restrictions, restrict_parts
+from maxmargin.estimators.warm_start import continue_state, find_added, move_state
 from maxmargin.exceptions import (
     ConvergenceWarning,
     FitInterrupted,
@@ -38,7 +38,6 @@ from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout
-from maxmargin.structures.label_hull import in_hull
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
@@ -119,7 +118,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for objectives and predictions, -1 for all cores; results do not depend on it.
     warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
+        Start from the dual point of the last fit, for another alpha or solver on the same data, or
+        with samples added at their end.
     time_limit : float or None, default=None
         Training stops after this many seconds; None means no limit.
     callbacks : sequence of Callback, default=()
@@ -424,35 +424,25 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             except ValueError as error:
                 raise SampleError.of(i, f": {error}") from error
 
-    def _last_state(self, problem: Problem) -> State | None:
-        result = getattr(self, "result_", None)
+    def _last_state(self, problem: Problem, previous: Any = None) -> State | None:
+        """The dual point of the last fit. previous : numbers that samples had then, if others."""
+        result, known = getattr(self, "result_", None), getattr(self, "_last_layouts", None)
         if result is None or result.state is None:
             return None
-        old = result.state
-        same = (
-            getattr(self, "_last_layouts", None) == problem.layouts
-            and result.w.shape[-1] == problem.dim
-        )
-        same = same and old.outputs in (0, problem.outputs_key)
-        same = same and (old.best is None or old.best.shape == (problem.dim,))
-        if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(as_dense(result.w).copy(), problem.truth_copy(), deepcopy(old.rng))
-        same = same and old.z.shape == problem.truth.shape
-        if same and old.outputs == 0:  # from a file
-            same = all(
-                in_hull(self.structure_, old.z[own], problem.truth[own], problem.layouts[i])
-                for i, own in enumerate(map(problem.parts, range(problem.n)))
-            )
-        if not same or old.z[problem.forbidden_parts].any():
+        if previous is None:
+            previous = find_added(known, problem)
+        if previous is None:
+            found = continue_state(result, known, problem)
+        else:
+            found = move_state(result.state, known, problem, previous)
+        if found is None:
             warnings.warn(
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
                 " last dual point does not fit them; starting afresh.",
                 UserWarning,
                 stacklevel=self._depth,
             )
-            return None
-        certified = np.isfinite(result.dual) and problem.alpha > 0
-        return old.move_to_refit(problem.weights(old.z) if certified else as_dense(result.w).copy())
+        return found
 
     def _callbacks(self) -> list[Callback]:
         found = list(self.callbacks)

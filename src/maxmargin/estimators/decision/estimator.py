@@ -435,11 +435,9 @@ class DecisionSVM(StructuredSVM):
     def _warn_of_negative_losses(self, problem: Problem) -> None:
         """Nothing: what costs have beside the loss is the prior, which may be perfect."""
 
-    def _last_state(self, problem: Problem) -> State | None:
-        previous, old = self._previous, getattr(self, "result_", None)
-        if previous is None or old is None or old.state is None:
-            return super()._last_state(problem)
-        return _moved_state(old.state, self._last_layouts, problem, previous)
+    def _last_state(self, problem: Problem, previous: Any = None) -> State | None:
+        own = getattr(self, "_previous", None)
+        return super()._last_state(problem, own if previous is None else previous)
 
     # -- predicting --------------------------------------------------------------------------------
     def _output(self, z: np.ndarray, layout: Layout) -> np.ndarray:
@@ -571,26 +569,3 @@ class DecisionSVM(StructuredSVM):
         check_array("scale_", self.scale_, shape=(columns,), low=np.nextafter(0, 1))
         if not isinstance(self.feature_map_, DecisionFeatures):
             raise ValueError("feature_map_ is not a DecisionFeatures")
-
-
-def _moved_state(
-    old: State, layouts: list[Layout] | None, problem: Problem, previous: Any
-) -> State | None:
-    """The dual point of the last fit for the instances that are still there."""
-    number = np.asarray(previous)
-    known = len(layouts or [])
-    if number.shape != (problem.n,) or number.dtype.kind not in "iu" or (number >= known).any():
-        raise ValueError(
-            f"previous must be {problem.n} integers, the numbers of instances among the {known} of"
-            " the last fit, or -1."
-        )
-    assert layouts is not None
-    counts = np.array([problem.structure.n_parts(layout) for layout in layouts])
-    start = np.concatenate([[0], np.cumsum(counts)])
-    z = problem.truth_copy()
-    if len(old.z) != start[-1] or old.outputs not in (0, problem.outputs_key):
-        return None
-    for i, j in enumerate(number.tolist()):
-        if j >= 0 and layouts[j] == problem.layouts[i]:
-            z[problem.parts(i)] = old.z[start[j] : start[j + 1]]
-    return State(problem.weights(z), z, old.rng)

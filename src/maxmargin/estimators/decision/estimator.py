@@ -505,6 +505,24 @@ class DecisionSVM(StructuredSVM):
             constant = constant + self.cost_scale_ * self.intercept_scaling * table[-1]
         return (slopes.T, constant) if self.n_parts_ else (slopes[:, 0], constant[0])
 
+    def decide(self, costs: Any) -> Any:
+        """Find the best decisions by given costs, or values if ``sense="max"``.
+
+        Parameters
+        ----------
+        costs : array_like of shape (n_instances, n_parts) or list
+            Costs of the parts of each instance, whose number tells its layout.
+
+        Returns
+        -------
+        ndarray of shape (n_instances, n_parts) or list of ndarray
+            Decisions, 1 for parts that are chosen.
+        """
+        check_is_fitted(self, "coef_")
+        layouts = [self.structure_.layout_of(len(own)) for own in costs]
+        found = self._read(costs, layouts)[1]
+        return stack_outputs([self._output(*own) for own in zip(found, layouts, strict=True)])
+
     def regret(self, X: Any, costs: Any, sample_weight: Any = None) -> float:
         """Compute how much worse predicted decisions are than the best ones, by the true costs.
 

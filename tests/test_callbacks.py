@@ -373,6 +373,6 @@ def test_the_progress_bar_shows_calls_of_a_expensive_oracle(capsys, monkeypatch)
     problem = case("from-oracle").problem
     BCFW(max_epochs=2, tol=0.0).run(problem, callbacks=[bar])
     assert problem.oracle.watch is None
-    # the probe, an epoch, a certificate that serves the next epoch, and the last two
-    assert bar._calls == 6 + 4 * problem.n
+    # the probe, an epoch, a certificate that serves the next epoch, and the last one
+    assert bar._calls == 6 + 3 * problem.n
     assert "calls of the oracle" in capsys.readouterr().err

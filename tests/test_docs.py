@@ -144,6 +144,7 @@ def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tasks = {"run": "tagging", "RUN": "tagging", "aligned": "alignment"}
     tasks |= {"masks-run": "segmentation", "ground": "scan", "scene-run": "multilabel"}
+    tasks |= {"paths-run": "decision"}
     for folder, task in tasks.items():
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "config.toml").write_text(f'task = "{task}"\n')

@@ -211,6 +211,9 @@ class Recorder(Callback):
 class TimeLimit(Callback):
     """End the run after a given time.
 
+    It is looked at after each epoch, and where the oracle is written in Python before each of its
+    calls. Then the best certified weights are kept, or if there are none yet, the last ones.
+
     Parameters
     ----------
     seconds : float
@@ -219,6 +222,9 @@ class TimeLimit(Callback):
 
     def __init__(self, seconds: NonNegativeOrInf):
         self.seconds = seconds
+
+    def on_start(self, run: Run) -> None:
+        run.problem.oracle.deadline = run.started + self.seconds
 
     def on_epoch(self, run: Run) -> None:
         if time.perf_counter() - run.started >= self.seconds:

@@ -20,6 +20,10 @@ class FitInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a fit, which keeps the best weights so far; the message has their gap."""
 
 
+class TimeIsUp(BaseException):
+    """Ends a run between two calls of an oracle; nobody but the run sees it."""
+
+
 class SampleError(ValueError):
     """Something is wrong with one sample; the message says which one.
 

@@ -27,7 +27,33 @@ ROUNDING = 2.0**-49
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
 #: options of structures that say how outputs are found, not which there are
-_NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
+_NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout", "scores", "probe")
+
+
+def outputs_key(structure: Structure, layouts: Sequence[Layout]) -> int:
+    """Return a checksum of polytopes, but for what is forbidden.
+
+    Parameters
+    ----------
+    structure : Structure
+        Structure of the outputs.
+    layouts : sequence of Layout
+        Layout of each sample's output.
+
+    Returns
+    -------
+    int
+        Checksum.
+    """
+    ours = type(structure).__module__.startswith("maxmargin.")
+    own = {
+        name: value
+        for name, value in own_attributes(structure).items()
+        if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
+    }
+    numbers: dict[Layout, int] = {}
+    which = np.array([numbers.setdefault(layout, len(numbers)) for layout in layouts])
+    return fingerprint(type(structure), own, list(numbers), which)
 
 
 class Problem(Samples):
@@ -234,15 +260,7 @@ class Problem(Samples):
     @cached_property
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
-        ours = type(self.structure).__module__.startswith("maxmargin.")
-        own = {
-            name: value
-            for name, value in own_attributes(self.structure).items()
-            if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
-        }
-        numbers: dict[Layout, int] = {}
-        which = np.array([numbers.setdefault(layout, len(numbers)) for layout in self.layouts])
-        return fingerprint(type(self.structure), own, list(numbers), which)
+        return outputs_key(self.structure, self.layouts)
 
     def probe(self) -> None:
         """Check a `maximize` written in Python on random scores: its answers must be maxima.
@@ -252,18 +270,23 @@ class Problem(Samples):
         certificate.
         """
         self._probe_layouts()
-        if self.oracle.compiled_function("maximize") is not None:
+        if self.oracle.compiled_function("maximize") is not None or not self.oracle.is_probed:
             return
-        rng = np.random.default_rng(0)
+        rng, sign = np.random.default_rng(0), self.oracle.sign
         for i in range(min(3, self.n)):
             theta = rng.normal(size=int(np.diff(self.part_ptr)[i]))
+            other = -theta
+            if sign:
+                theta, other = sign * np.abs(theta), sign * np.abs(rng.normal(size=len(theta)))
             banned = self.structure.forbidden(self.layouts[i])
             found = []
-            for scores in (theta, -theta):
+            for scores in (theta, other):
                 scores = scores.copy()
                 scores[banned] = -np.inf
                 found.append(next(self.calls.maximize([i], [scores])))
             (first, value), (second, _) = found
+            if first is None or second is None:
+                self.calls.refuse_late(i, skip=True)
             if not self.oracle.gap_is_proof or first is None or second is None:
                 continue
             better = max(theta @ second, theta @ self._point_of(self.truths, i))

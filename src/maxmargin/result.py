@@ -44,7 +44,9 @@ class Record(Checked):
     seconds : float
         Time of training, without certificates.
     n_oracle, n_project : int
-        Numbers of calls of the oracle and of projections.
+        Numbers of calls of the oracle and of projections: those of training; of oracles in Python
+        all, those of certificates and checks included, whose wall time is `oracle_seconds` in
+        `extra`.
     primal, dual, gap : float
         Objective, lower bound, and their difference.
     norm_w : float

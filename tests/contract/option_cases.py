@@ -168,6 +168,8 @@ def examples():
         domains.L1Ball(1.0): lambda e: multiclass(domain=e),
         domains.L2Ball(1.0): lambda e: multiclass(domain=e),
         domains.Signs([0], [1]): lambda e: multiclass(domain=e),
+        domains.Box(0.0, 1.0, [0]): lambda e: multiclass(domain=e),
+        domains.Fixed([0], 0.5): lambda e: multiclass(domain=e),
         domains.NonNegative([0]): lambda e: multiclass(domain=e),
         domains.SubmodularCone([0, 1, 2, 3]): lambda e: multiclass(domain=e),
         domains.Product([([0], domains.L2Ball(1.0))]): lambda e: multiclass(domain=e),

@@ -26,6 +26,7 @@ from maxmargin import (
     TreeSVM,
     estimators,
 )
+from maxmargin.callbacks import Callback
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.losses import Hamming
@@ -416,6 +417,24 @@ def test_a_warm_start_over_alpha_is_shorter_and_ends_at_the_same_optimum(kind):
         assert max(warm.result_.dual, cold.result_.dual) <= min(
             warm.result_.primal, cold.result_.primal
         )
+
+
+def test_samples_added_to_a_warm_start_keep_the_others_where_they_are(kind):
+    seen = []
+
+    class Start(Callback):
+        def on_start(self, run):
+            seen.append(run.state.z.copy())
+
+    warm = clone(kind.estimator).set_params(warm_start=True, callbacks=[Start()])
+    count = len(kind.y) - 1 if len(set(map(str, kind.y[:-1]))) > 1 else 1
+    warm.fit(kind.X[:count], kind.y[:count])
+    before = warm.result_.state.z.copy()
+    warm.fit(kind.X, kind.y)
+    np.testing.assert_array_equal(seen[-1][: len(before)], before)
+    cold = kind.fit().result_
+    apart = abs(warm.result_.primal - cold.primal)
+    assert apart <= max(warm.result_.gap, cold.gap) + 1e-9
 
 
 def test_a_warm_start_at_the_solution_does_nothing(kind):

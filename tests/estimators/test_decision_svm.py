@@ -226,6 +226,8 @@ def test_a_daily_update_keeps_what_was_found():
     fresh = DecisionSVM(PATH, alpha=0.05, tol=1e-4, max_epochs=1000).fit(X[1:], costs[1:])
     assert model.result_.n_epochs < cold
     assert model.result_.primal == pytest.approx(fresh.result_.primal, rel=2e-4)
+    model.fit(X, costs, previous=[-1, *range(100)])  # one more
+    assert model.result_.n_epochs < cold
     with pytest.raises(ValueError, match="previous must be 100 integers"):
         model.fit(X[1:], costs[1:], previous=[200] * 100)
 

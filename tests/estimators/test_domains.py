@@ -58,6 +58,7 @@ def test_a_ball_is_learned_in():
         domains.L1Ball(1.0),
         domains.NonNegative([0]),
         domains.Signs([0], [1]),
+        domains.Box([0.1, -0.5], [0.5, -0.1], [0, 1]),
         domains.Product([([0, 1], domains.L2Ball(1.0))]),
     ],
     ids=lambda d: type(d).__name__,

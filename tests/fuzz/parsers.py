@@ -37,6 +37,7 @@ COLUMNS = [
     b"1.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n2\tel\tel\tDET\t_\t_\t0\troot\t_\t_\n\n",
     b"one\ntwo\n\nthree\n",
 ]
+TABLES = [b"a,b,cost 1\n1,2.5,3\n4,-1e-3,6\n", b"1;2\n3;4\n\n", b'"x"\t"y, z"\n1\t2\n']
 SENTENCES = [b"the cat sleeps\na dog\n\n", b"<s snum=1> the cat </s>\n<s snum=2> a </s>\n"]
 NAACL = [b"1 1 1 S\n1 2 2 P 0.5\n2 1 1\n", b"12 1 1\n13 0 2 S\n"]
 LABEL_SETS = [b"0,2 1:0.5 3:-1e-3\n 2:1\n# x\n1\nsea,wood 1:.25 2:0\n", b"a 1:1\n\n2:3\n"]
@@ -119,6 +120,11 @@ def columns(path, rng):
 def parsing_read(path, rng):
     data = find_task_command("parsing").read([path], {})
     assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
+
+
+def decision_read(path, rng):
+    data = find_task_command("decision").read([path], {"costs": one_of(rng, (), [path])})
+    assert data.outputs is None or len(data.outputs) == len(data.inputs)
 
 
 def tagging_read(path, rng):
@@ -403,6 +409,7 @@ PARSERS = {
     "columns": Parser(text(COLUMNS), columns),
     "tagging": Parser(text(COLUMNS), tagging_read),
     "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
+    "decision": Parser(text(TABLES), decision_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),
     "sentences": Parser(text(SENTENCES), sentences),
     "naacl": Parser(text(NAACL), naacl),

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from maxmargin import StructuredSVM, load
+from maxmargin.domains import Signs
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.losses import Hamming
 from maxmargin.oracles.base import Call
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.processes.worker_pool import Worker, Workers
@@ -288,7 +290,7 @@ def test_what_takes_too_long_is_ended_and_named():
     X, y = samples(4, mark=2)
     structure = Structure.from_oracle(oracles.hangs, time_limit=2)
     with pytest.raises(OracleError, match=r"sample 2: the oracle took more than time_limit=2 s"):
-        fit(structure, X, y, alpha=1.0)
+        fit(structure, X, y, alpha=1.0, solver="bcfw")
 
 
 def test_what_takes_too_long_is_skipped_and_the_certificate_stays_true():
@@ -304,7 +306,21 @@ def test_what_takes_too_long_is_skipped_and_the_certificate_stays_true():
         assert model.result_.primal >= exact.result_.dual
         assert model.result_.dual <= exact.result_.primal
     with pytest.raises(OracleError, match="sample 1: the oracle took too long"):
-        model.predict(X)
+        model.score(X, y)
+
+
+@pytest.mark.parametrize("on_timeout", ["raise", "skip"])
+def test_one_answer_that_takes_too_long_does_not_cost_the_others(on_timeout):
+    X, y = samples(4)
+    structure = Structure.from_oracle(oracles.hangs, time_limit=1, on_timeout=on_timeout)
+    model = fit(structure, X, y, alpha=1.0)
+    expected = model.predict(X)
+    model.coef_ = np.array([1.0, -1.0, 0.5])  # such that the mark shows
+    X[2][0] = 1e4
+    with pytest.warns(UserWarning, match=r"too long for 1 of 4 samples.* None: 2\. Raise"):
+        found = model.predict(X)
+    assert found[2] is None
+    assert [len(z) for z in found[:2] + found[3:]] == [len(z) for z in expected[:3]]
 
 
 def test_infeasible_truths_are_named():
@@ -312,3 +328,48 @@ def test_infeasible_truths_are_named():
     y[3] = {0, 1, 2}
     with pytest.raises(InfeasibleError, match="sample 3: its true output .*row 0 asks for <= 2"):
         fit(Structure.from_oracle(best_two, constraints=ROW), X, y)
+
+
+# -- scores of one sign ----------------------------------------------------------------------------
+
+
+def dijkstra(theta):
+    """Shortest paths through a square with a diagonal, for costs that are not negative."""
+    if (theta > 0).any():
+        raise ValueError("negative costs")
+    paths = [{0, 1}, {2, 3}, {4}]  # edges 0-1, 1-3, 0-2, 2-3, 0-3
+    return max(paths, key=lambda path: sum(theta[e] for e in path))
+
+
+def test_scores_of_one_sign_are_all_that_some_oracles_take():
+    rng = np.random.default_rng(0)
+    X = [rng.uniform(0, 1, size=(5, 2)) for _ in range(30)]
+    y = [dijkstra(-x @ [1.0, 0.3]) for x in X]
+    with pytest.raises(OracleError, match="negative costs"):
+        fit(Structure.from_oracle(dijkstra), X, y)
+    path = Structure.from_oracle(dijkstra, scores="nonpositive")
+    with pytest.raises(OracleError, match=r"sample \d+: part \d has the score .*Signs\(negative="):
+        fit(path, X, y)
+    options = {"domain": Signs(negative=[0, 1]), "loss": Hamming(false_positive=0)}
+    for structure in (path, Structure.from_oracle(dijkstra, scores="nonpositive", n_jobs=2)):
+        model = fit(structure, X, y, alpha=1e-3, **options)
+        assert model.result_.status.name == "CONVERGED"
+        assert model.score(X, y) > 0.95
+        assert (model.coef_ <= 0).all()
+    other = Structure.from_oracle(lambda theta: dijkstra(-theta), scores="nonnegative")
+    worst = [dijkstra(-(1 - x) @ [1.0, 0.3]) for x in X]
+    options = {"domain": Signs([0, 1]), "loss": Hamming(false_negative=0)}
+    with pytest.raises(OracleError, match="worse than the truth"):  # the shortest is not the best
+        fit(other, X, worst, **options)
+
+
+def test_a_probe_can_be_left_out():
+    calls = []
+
+    def counted(theta):
+        calls.append(theta)
+        return best_two(theta, None)
+
+    X, y = samples()
+    problem = fit(Structure.from_oracle(counted, probe=False), X, y, max_epochs=1, solver="bcfw")
+    assert len(calls) == problem.result_.state.n_oracle == 32

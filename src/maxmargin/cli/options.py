@@ -11,6 +11,7 @@ import click
 from maxmargin.cli.commands import Option
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.settings import (
+    AUTO,
     CHECKPOINTS,
     DEFAULTS,
     OF_RUNS,
@@ -212,6 +213,8 @@ def effective_config(command: TaskCommand, config: Mapping[str, Any]) -> dict[st
     params = command.estimator(chosen).get_params(deep=False)
     known = {key: params.get(name) for key, name in (PARAMETERS | {"solver": "solver"}).items()}
     defaults = {key: value for key, value in known.items() if isinstance(value, str | int | float)}
+    if isinstance(defaults.get("alpha"), str):  # the estimator chooses it
+        defaults["alpha"] = AUTO
     found = defaults | DEFAULTS | dict(config)
     if options:
         found["task-options"] = {

@@ -13,10 +13,10 @@ from maxmargin.validation.options import check_options
 
 
 class Domain(Checked, BaseEstimator):
-    """A closed convex set W of weight vectors that contains 0.
+    """A closed convex set W of weight vectors, which mostly contains 0.
 
     The penalty `alpha/2 |w|^2` is not a domain and can be combined with any. An unbounded domain is
-    a cone, or a product with cones, so that its intersection with a ball is known exactly.
+    a cone, a box, or a product with these, so that its intersection with a ball is known.
     """
 
     @property

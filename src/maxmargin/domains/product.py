@@ -33,6 +33,11 @@ class Product(Domain):
                     " name the groups of an inner product here."
                 )
             domain.check(len(own))
+            if not (domain.is_cone or np.isfinite(domain.max_norm(len(own)))):
+                raise ValueError(
+                    f"group {g}: a {type(domain).__name__} without bounds must be a cone; name"
+                    " the weights that have bounds, others are free."
+                )
             if seen[own].any():
                 raise ValueError(f"group {g}: weight {own[seen[own]][0]} is in two groups.")
             seen[own] = True

@@ -38,6 +38,11 @@ class Shifted(Domain):
     def project(self, w: np.ndarray) -> np.ndarray:
         return self.domain.project(w - self.by) + self.by
 
+    def min_linear_within(self, gradient: np.ndarray, radius: float) -> float:
+        # a ball around the domain's own origin that has the whole of the other one in it
+        wide = radius + float(np.linalg.norm(self.by))
+        return self.domain.min_linear_within(gradient, wide) + float(gradient @ self.by)
+
     def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
         found = self.domain._argmin_linear(gradient)
         return None if found is None else found + self.by

@@ -2,7 +2,7 @@
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
-from maxmargin.estimators.decision import DecisionSVM
+from maxmargin.estimators.decision.estimator import DecisionSVM
 from maxmargin.estimators.general_matching import GeneralMatchingSVM
 from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM

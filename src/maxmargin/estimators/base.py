@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -19,6 +18,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, check_restrictions, restrict_parts
+from maxmargin.estimators.warm_start import continue_state, find_added, move_state
 from maxmargin.exceptions import (
     ConvergenceWarning,
     FitInterrupted,
@@ -38,7 +38,6 @@ from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout
-from maxmargin.structures.label_hull import in_hull
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
@@ -106,8 +105,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient", "dual-extragradient",
         "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a
         `Solver`, whose options that are None are set to tol, max_epochs and random_state. "auto" is
-        "bcfw" for margins, "sdca" for the likelihood, and "smoothed" for the likelihood with a
-        domain.
+        "bcfw" for margins, "cutting-plane" where the oracle is expensive and there are at most 20
+        weights, "sdca" for the likelihood, and "smoothed" for the likelihood with a domain.
     tol : float, default=0.001
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=100
@@ -119,7 +118,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for objectives and predictions, -1 for all cores; results do not depend on it.
     warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
+        Start from the dual point of the last fit, for another alpha or solver on the same data, or
+        with samples added at their end.
     time_limit : float or None, default=None
         Training stops after this many seconds; None means no limit.
     callbacks : sequence of Callback, default=()
@@ -325,16 +325,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         weights so far and their certificate are kept, with ``result_.status`` INTERRUPTED.
         """
         check_options(self)
-        solver = resolve_solver(
-            self.solver,
-            self.objective,
-            self.domain,
-            tol=self.tol,
-            max_epochs=self.max_epochs,
-            random_state=self.random_state,
-        )
+        self._resolve_solver()  # fails before samples are read
         problem = self._problem(X, y, sample_weight, node_weight)
         del X, y  # packed by now: who gave them may have no further use for them
+        solver = self._resolve_solver(problem)
         state = self._last_state(problem) if self.warm_start else None
         completion = Completion()
         self.result_ = solver.run(problem, state, [*self._callbacks(), completion])
@@ -347,6 +341,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if self.objective == "margin" and self.result_.primal == 0:
             self._warn_of_negative_losses(problem)
         return self
+
+    def _resolve_solver(self, problem: Problem | None = None, **options: Any) -> Solver:
+        own = {name: getattr(self, name) for name in ("tol", "max_epochs", "random_state")}
+        return resolve_solver(self.solver, self.objective, self.domain, problem, **own | options)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
         self.structure_ = self._make_structure()
@@ -426,35 +424,25 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             except ValueError as error:
                 raise SampleError.of(i, f": {error}") from error
 
-    def _last_state(self, problem: Problem) -> State | None:
-        result = getattr(self, "result_", None)
+    def _last_state(self, problem: Problem, previous: Any = None) -> State | None:
+        """The dual point of the last fit. previous : numbers that samples had then, if others."""
+        result, known = getattr(self, "result_", None), getattr(self, "_last_layouts", None)
         if result is None or result.state is None:
             return None
-        old = result.state
-        same = (
-            getattr(self, "_last_layouts", None) == problem.layouts
-            and result.w.shape[-1] == problem.dim
-        )
-        same = same and old.outputs in (0, problem.outputs_key)
-        same = same and (old.best is None or old.best.shape == (problem.dim,))
-        if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(as_dense(result.w).copy(), problem.truth_copy(), deepcopy(old.rng))
-        same = same and old.z.shape == problem.truth.shape
-        if same and old.outputs == 0:  # from a file
-            same = all(
-                in_hull(self.structure_, old.z[own], problem.truth[own], problem.layouts[i])
-                for i, own in enumerate(map(problem.parts, range(problem.n)))
-            )
-        if not same or old.z[problem.forbidden_parts].any():
+        if previous is None:
+            previous = find_added(known, problem)
+        if previous is None:
+            found = continue_state(result, known, problem)
+        else:
+            found = move_state(result.state, known, problem, previous)
+        if found is None:
             warnings.warn(
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
                 " last dual point does not fit them; starting afresh.",
                 UserWarning,
                 stacklevel=self._depth,
             )
-            return None
-        certified = np.isfinite(result.dual) and problem.alpha > 0
-        return old.move_to_refit(problem.weights(old.z) if certified else as_dense(result.w).copy())
+        return found
 
     def _callbacks(self) -> list[Callback]:
         found = list(self.callbacks)
@@ -493,6 +481,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",
+                ConvergenceWarning,
+                stacklevel=self._depth,
+            )
+        if result.status is Status.TIME_LIMIT and self.result_.primal == np.inf:
+            warnings.warn(
+                f"time_limit={self.time_limit:g} s were over before a first certificate: the"
+                " weights so far are kept, and nothing is known of their gap.",
                 ConvergenceWarning,
                 stacklevel=self._depth,
             )
@@ -567,12 +562,24 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         Returns
         -------
         sequence of outputs
-            One output per sample, in the form of the targets of `fit`.
+            One output per sample, in the form of the targets of `fit`; None, with a warning, where
+            an oracle with a time limit took too long.
         """
         check_is_fitted(self, "coef_")
-        return [
-            y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
-        ]
+        found: list[Any] = []
+        for samples in self._in_chunks(X):
+            samples.may_skip = samples.oracle.ends_calls
+            found += self._outputs(samples, self._weights())
+        late = [i for i, y in enumerate(found) if y is None]
+        if late:
+            warnings.warn(
+                f"the oracle took too long for {len(late)} of {len(found)} samples, whose outputs"
+                f" are None: {', '.join(map(str, late[:10]))}{', ...' * (len(late) > 10)}. Raise"
+                " time_limit of the structure.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found
 
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
@@ -770,7 +777,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _outputs(self, samples: Samples, w: np.ndarray) -> list[Any]:
         z = np.empty(int(samples.part_ptr[-1]))
         samples.apply("maximize", w, out=z)
-        return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.layouts)]
+        rows = [z[samples.parts(i)] for i in range(samples.n)]
+        late = [samples.may_skip and bool(np.isnan(row).any()) for row in rows]
+        found = zip(rows, samples.layouts, late, strict=True)
+        return [None if skipped else self._output(row, layout) for row, layout, skipped in found]
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:

@@ -167,9 +167,15 @@ class Oracle(Abilities):
     marginals_are_exact: bool = True
     #: False if scores of some parts beyond the variables must not be positive
     any_scores: bool = True
+    #: sign that scores must have or be 0; 0 if they may be any
+    sign: int = 0
+    #: whether answers for random scores are checked before training, if they come from Python
+    is_probed: bool = True
     #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more
     is_expensive: bool = False
     #: True if `maximize_many` may give None for an answer that took too long
+    ends_calls: bool = False
+    #: and if training goes on then, by a bound
     may_time_out: bool = False
     #: processes that answer; 0 means the calling one, so that its threads may ask at once
     n_processes: int = 0
@@ -280,7 +286,7 @@ class Oracle(Abilities):
         Yields
         ------
         z : ndarray of shape (n_parts,) or None
-            Vertex; None if the call was given up (`may_time_out`).
+            Vertex; None if the call was given up (`ends_calls`).
         bound : float
             Upper bound on the score; NaN if none is proven (not `is_bounded`).
         """

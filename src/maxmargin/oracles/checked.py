@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from maxmargin.exceptions import OracleError
+from maxmargin.exceptions import OracleError, TimeIsUp
 from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper
 from maxmargin.oracles.constraints import part_score
 
@@ -42,7 +43,7 @@ class Checked(Wrapper):
                     z, bound = next(found)
                 except StopIteration:
                     raise ValueError("the oracle gave fewer answers than calls.") from None
-                if z is None and self.may_time_out:
+                if z is None and self.ends_calls:
                     yield None, bound
                 else:
                     yield self._check_output(call, z, bound)
@@ -122,27 +123,53 @@ class Timed(Wrapper):
 
 
 class Counted(Wrapper):
-    """An oracle that counts what its answers were like.
+    """An oracle that counts calls from Python, and what their answers were like.
 
     Attributes
     ----------
     watch : callable or None
         Called after each answer of `maximize_many`, for progress.
+    n_calls, seconds : int and float
+        Number of calls, and how long their answers were waited for.
+    deadline : float
+        Calls after this time, of `perf_counter`, raise `TimeIsUp`.
     """
 
     def __init__(self, inner: Oracle):
         super().__init__(inner)
         self.watch: Callable[[], None] | None = None
+        self.n_calls, self.seconds, self.deadline = 0, 0.0, np.inf
         self._counts: Counter[str] = Counter()
 
+    def _begin(self) -> float:
+        now = perf_counter()
+        if now > self.deadline:
+            raise TimeIsUp
+        return now
+
+    def _end(self, begun: float) -> None:
+        self.n_calls += 1
+        self.seconds += perf_counter() - begun
+
+    def compute(self, ability: str, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        """What another ability than `maximize` returns, checked."""
+        begun = self._begin()
+        found = self.inner.compute(ability, theta, layout)
+        if ability == "marginals":
+            self._end(begun)
+        return found
+
     def maximize_many(self, calls: Sequence[Call]) -> Generator[tuple[Any, float]]:
+        begun = self._begin()
         with closing(self.inner.maximize_many(calls)) as found:
             for call, (z, value) in zip(calls, found, strict=True):
+                self._end(begun)
                 self._counts["timeouts"] += z is None
                 self._counts["worse_than_truth"] += is_below(value, call.floor)
                 if self.watch is not None:
                     self.watch()
                 yield z, value
+                begun = self._begin() if call is not calls[-1] else 0.0
 
     def count_fractional(self, z: np.ndarray) -> None:
         """Count whether an answer is fractional, if calls are expensive."""

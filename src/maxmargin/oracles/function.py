@@ -18,6 +18,8 @@ from maxmargin.validation.options import check_options
 
 #: integers are what solvers are this near to; their usual tolerance is 1e-6 or less
 NEAR = 1e-5
+#: relative size of what rounding may leave of a score that is 0
+TOL = 1e-9
 
 
 class FunctionOracle(Oracle):
@@ -30,6 +32,9 @@ class FunctionOracle(Oracle):
         self.function = structure.function
         self.is_exact = structure.exact is True
         self.is_bounded = isinstance(structure.exact, str) and structure.exact == "bounded"
+        signs = {"nonpositive": -1, "nonnegative": 1}
+        self.sign = signs.get(structure.scores, 0) if isinstance(structure.scores, str) else 0
+        self.is_probed = structure.probe is not False
 
     def has(self, ability: str) -> bool:
         if ability == "constraints":
@@ -60,7 +65,27 @@ class FunctionOracle(Oracle):
     def maximize_many(self, calls: Sequence[Call]) -> Generator[tuple[Any, float]]:
         self.check()
         for call in calls:
-            yield self.read(self._call(call.theta.copy(), call.layout), call.layout)
+            yield self.read(self._call(self.check_signs(call.theta), call.layout), call.layout)
+
+    def check_signs(self, theta: np.ndarray) -> np.ndarray:
+        """A copy of the scores; an OracleError if some have a sign that the function cannot take.
+
+        What rounding leaves of zeros is set to 0.
+        """
+        if not self.sign:
+            return theta.copy()
+        wrong = (self.sign * theta < 0) & (theta > -np.inf)
+        if wrong.any():
+            p = int(np.argmax(np.where(wrong, np.abs(theta), -1.0)))
+            if abs(theta[p]) > TOL * (1 + np.abs(theta[theta > -np.inf]).max()):
+                side, other = ("negative", "positive")[:: self.sign * -1]
+                raise OracleError(
+                    f"part {p} has the score {theta[p]:.6g}, but scores={self.structure.scores!r}."
+                    " With features that are not negative and no bias, give"
+                    f" domain=domains.Signs({side}=range(n_features)) and"
+                    f" loss=losses.Hamming(false_{other}=0), whose costs have that sign, too."
+                )
+        return np.where(wrong, 0.0, theta)
 
     def check(self) -> None:
         """Raise an error if the options of the structure are wrong."""
@@ -119,8 +144,10 @@ class InProcesses(Wrapper):
     workers : Workers
         The processes.
     may_time_out : bool
-        Whether to go on without answers that take too long; otherwise they are errors.
+        Whether training goes on without answers that take too long; otherwise they are errors.
     """
+
+    ends_calls = True
 
     def __init__(self, inner: FunctionOracle, workers: Workers, may_time_out: bool):
         super().__init__(inner)
@@ -136,18 +163,11 @@ class InProcesses(Wrapper):
                 'on_timeout="skip" needs binary=True: only parts between 0 and 1 bound what was'
                 " not answered."
             )
-        with closing(self.workers.map([(call.theta, call.layout) for call in calls])) as found:
+        tasks = [(self.inner.check_signs(call.theta), call.layout) for call in calls]
+        with closing(self.workers.map(tasks)) as found:
             for output, call in zip(found, calls, strict=True):
-                if output is not TimedOut:
-                    yield self.inner.read(output, call.layout)
-                elif self.may_time_out:
-                    yield None, np.inf
-                else:
-                    raise OracleError(
-                        f"the oracle took more than time_limit={self.structure.time_limit:g} s and"
-                        " was ended. Raise the limit, or go on without such answers by"
-                        ' on_timeout="skip".'
-                    )
+                late = output is TimedOut
+                yield (None, np.inf) if late else self.inner.read(output, call.layout)
 
     def close(self) -> None:
         self.workers.close()

@@ -76,12 +76,19 @@ class SampleCalls:
 
     def refuse_late(self, i: int, skip: bool = False) -> None:
         """Raise an error for an answer that was given up, unless that is fine (skip)."""
-        if not skip:
-            raise OracleError.of(
-                self.samples.first + i,
-                ": the oracle took too long. Only training by bcfw and fw"
-                ' can go on without an answer (on_timeout="skip"); raise time_limit.',
+        if skip and self.oracle.may_time_out:
+            return
+        why = (
+            ": the oracle took too long. Only training by bcfw and fw can go on without an answer"
+            ' (on_timeout="skip"); raise time_limit.'
+        )
+        if not self.oracle.may_time_out:
+            why = (
+                f": the oracle took more than time_limit={self.oracle.structure.time_limit:g} s and"
+                " was ended. Raise the limit, or go on without such answers by"
+                ' on_timeout="skip".'
             )
+        raise OracleError.of(self.samples.first + i, why)
 
     def value_of(self, ability: str, theta: np.ndarray, z: np.ndarray, i: int) -> float:
         """What the compiled function of another ability than `maximize` would return with z."""

@@ -24,6 +24,10 @@ from maxmargin.validation.options import check_options
 #: the solvers of the package by their short names; `maxmargin.solvers` imports them all
 _KINDS: dict[str, type[Solver]] = {}
 
+#: up to as many weights, 1-slack cutting planes call an oracle about as often as bcfw where samples
+#: are many, and far less where they are few (`python -m benchmarks expensive_oracle`)
+_FEW_WEIGHTS = 20
+
 StateT = TypeVar("StateT", bound=State)
 
 
@@ -373,6 +377,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         warm = state is not None
         if state is None:
             state = self.init(problem)
+            if self.certifies:  # 0 need not be in the domain
+                state.w[:] = problem.domain.project(state.w)
         else:
             state = self._warm_start_from(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key
@@ -434,27 +440,40 @@ def check_counts(problem: Problem, who: str, hint: str = "") -> None:
         ) from error
 
 
-def _best(objective: str, domain: Domain | None) -> str:
+def _best(objective: str, domain: Domain | None, problem: Problem | None) -> str:
     """What solver="auto" means."""
     if objective != "likelihood":
-        return "bcfw"
+        return "cutting-plane" if problem is not None and _has_few_weights(problem) else "bcfw"
     return "sdca" if domain is None or isinstance(domain, RealSpace) else "smoothed"
 
 
+def _has_few_weights(problem: Problem) -> bool:
+    """Whether the oracle is expensive, answers all calls, and there are few weights."""
+    oracle = problem.oracle
+    return oracle.is_expensive and not oracle.may_time_out and problem.dim <= _FEW_WEIGHTS
+
+
 def resolve_solver(
-    solver: str | Solver, objective: str = "margin", domain: Domain | None = None, **options: Any
+    solver: str | Solver,
+    objective: str = "margin",
+    domain: Domain | None = None,
+    problem: Problem | None = None,
+    **options: Any,
 ) -> Solver:
     """Return a solver object for a short name.
 
     Parameters
     ----------
     solver : str or Solver
-        Short name or solver. "auto" means "bcfw" for margins, "sdca" for likelihoods, and
-        "smoothed" for likelihoods in a domain.
+        Short name or solver. "auto" means "bcfw" for margins, or "cutting-plane" if the problem has
+        an expensive oracle and few weights; "sdca" for likelihoods, and "smoothed" for likelihoods
+        in a domain.
     objective : {"margin", "likelihood", "slack"}, default="margin"
         Objective to minimise; see `Problem`.
     domain : Domain, default=None
         Domain of the weights; None means R^d.
+    problem : Problem, default=None
+        Problem to solve, if "auto" may choose by it.
     **options : dict
         Values of options that the solver leaves open (None).
 
@@ -464,7 +483,7 @@ def resolve_solver(
         The solver; a copy if an object was given.
     """
     if isinstance(solver, str) and solver == "auto":
-        solver = _best(objective, domain)
+        solver = _best(objective, domain, problem)
     if not isinstance(solver, (str, Solver)):
         raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
     found: Solver = _by_name(solver)() if isinstance(solver, str) else clone(solver)

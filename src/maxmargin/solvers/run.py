@@ -14,6 +14,7 @@ import numpy as np
 from maxmargin._numba.compile import delay_signals
 from maxmargin.callbacks import Callback
 from maxmargin.domains import RealSpace
+from maxmargin.exceptions import TimeIsUp
 from maxmargin.memory import CompactArray
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
@@ -56,6 +57,10 @@ class Run:
         self.winner: int | None = None
         #: what rounding may add to the best objective
         self._rounded = 0.0
+        #: calls of the oracle and their seconds that were counted when last looked at
+        self._counted = problem.oracle.n_calls, problem.oracle.seconds
+        #: `n_oracle` of the state then, and seconds of the oracle in this run
+        self._n_oracle, self._waited = state.n_oracle, 0.0
 
     @property
     def best(self) -> np.ndarray | None:
@@ -111,6 +116,9 @@ class Run:
         """The loop."""
         try:
             self.problem.probe()
+            self._n_oracle = self.state.n_oracle
+            if self.resumed is not None:  # it was probed and counted before
+                self._counted = self.problem.oracle.n_calls, self.problem.oracle.seconds
             if self.warm and self.resumed is None:
                 self._recall()
                 self._certify()
@@ -120,13 +128,37 @@ class Run:
                 callback.on_last(self)
         except KeyboardInterrupt:
             self.stop(Status.INTERRUPTED, "the best certified result is kept")
+        except TimeIsUp:
+            self.stop(Status.TIME_LIMIT, "ended between two calls of the oracle")
+        self.problem.oracle.deadline = np.inf
         if self.status is None:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:
             self.newest = self.state.w  # frees the one before
             self.solver._finalize(self.problem, self.state)
-            self._certify(last=True)
+            if self._may_certify_again():
+                self._certify(last=True)
+            elif self.solver.certifies:  # the best objective stands; the bound costs no calls
+                self.dual = max(self.dual, self._bound())
+        self._count_calls()
         return self._result()
+
+    def _may_certify_again(self) -> bool:
+        """Whether calls of the oracle are cheap, or there is something new to certify, and time."""
+        if not self.problem.oracle.is_expensive:
+            return True
+        known = self.last_certificate == self.state.epoch and self._best is not None
+        return not known and self.status is not Status.TIME_LIMIT
+
+    def _count_calls(self) -> None:
+        """Let n_oracle be all calls, where these are made from Python."""
+        oracle = self.problem.oracle
+        calls, seconds = self._counted
+        self._counted = oracle.n_calls, oracle.seconds
+        self._waited += oracle.seconds - seconds
+        if oracle.compiled_function("maximize") is None:
+            self.state.n_oracle = self._n_oracle + oracle.n_calls - calls
+        self._n_oracle = self.state.n_oracle
 
     def _recall(self) -> None:
         """Begin with the best weights of the run that is continued."""
@@ -142,6 +174,7 @@ class Run:
             self.solver.epoch(self.problem, state)
             state.seconds += time.perf_counter() - begun
             state.epoch += 1
+        self._count_calls()
         if not np.isfinite(state.w @ state.w):
             self.stop(
                 Status.FAILED,
@@ -230,7 +263,9 @@ class Run:
         return proven or self.solver._has_converged(self.state)
 
     def _record(self, primal: float) -> None:
+        self._count_calls()
         state = self.state
+        timed = {"oracle_seconds": self._waited} if self.problem.oracle.is_expensive else {}
         record = Record(
             epoch=state.epoch,
             seconds=state.seconds,
@@ -241,7 +276,9 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
         ).with_metrics(
-            **self.solver.metrics(self.problem, state, primal) | self.problem.oracle.take_metrics()
+            **self.solver.metrics(self.problem, state, primal),
+            **self.problem.oracle.take_metrics(),
+            **timed,
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.

@@ -74,6 +74,8 @@ class Structure(Abilities, Checked, BaseEstimator):
         n_jobs: NJobs = None,
         time_limit: Positive | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
+        scores: Literal["any", "nonpositive", "nonnegative"] = "any",
+        probe: bool = True,
     ) -> Structure:
         """Build a structure from one Python function, such as a call of a solver package.
 
@@ -101,6 +103,10 @@ class Structure(Abilities, Checked, BaseEstimator):
             Maximum number of seconds per call; None means no limit.
         on_timeout : {"raise", "skip"}, default="raise"
             What happens after `time_limit`; see `OracleStructure`.
+        scores : {"any", "nonpositive", "nonnegative"}, default="any"
+            Signs of the scores that the function takes; see `OracleStructure`.
+        probe : bool, default=True
+            Whether to check answers for random scores before training.
 
         Returns
         -------
@@ -122,6 +128,8 @@ class Structure(Abilities, Checked, BaseEstimator):
             n_jobs=n_jobs,
             time_limit=time_limit,
             on_timeout=on_timeout,
+            scores=scores,
+            probe=probe,
         )
 
     # -- which outputs there are -----------------------------------------------------------------

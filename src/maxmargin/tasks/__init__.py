@@ -91,6 +91,7 @@ TASK_COMMANDS: dict[str, str] = {
     "network": "maxmargin.tasks.arrays.table:NetworkCommand",
     "multilabel": "maxmargin.tasks.arrays.table:MultiLabelCommand",
     "segmentation": "maxmargin.tasks.segmentation.images.command:SegmentationCommand",
+    "decision": "maxmargin.tasks.decision.command:DecisionCommand",
     "scan": "maxmargin.tasks.segmentation.points.command:ScanCommand",
 }
 

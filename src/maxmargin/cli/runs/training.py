@@ -190,8 +190,8 @@ class _Training:
     def _choose_alpha(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         """If it is to be chosen: what was tried is kept, for a run that goes on."""
         self.search: dict[str, Any] | None = None
-        if self.config.get("alpha") != AUTO:
-            return
+        if self.config.get("alpha") != AUTO or isinstance(self.model.alpha, str):
+            return  # it is given, or the estimator chooses it
         if self.folder.has(SEARCH):
             self.search = check_search(self.folder.read_json(SEARCH), SEARCH)
         else:
@@ -277,7 +277,8 @@ class _Training:
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
                 "solver": result.state.solver,
-                "alpha": fitted.alpha if matters else None,
+                # where alpha itself says how it is chosen
+                "alpha": getattr(fitted, "alpha_", fitted.alpha) if matters else None,
                 "objective": objective if matters else None,
                 "loss": " ".join(str(loss).split()) if has_loss else None,
                 "calibration": self.calibration,

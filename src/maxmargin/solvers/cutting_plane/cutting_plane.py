@@ -157,6 +157,8 @@ class CuttingPlane(Solver[CuttingPlaneState]):
             check_vertex_cache(problem, fresh, state)
         if state.cuts is not None:
             check_cuts(problem, state.cuts)
+        if state.best_w is not None and _is_known(problem, state):  # files are not trusted
+            state.best_primal = problem.primal(state.best_w)
 
     # -- a round -----------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: CuttingPlaneState) -> None:
@@ -219,7 +221,13 @@ class CuttingPlane(Solver[CuttingPlaneState]):
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: CuttingPlaneState) -> list[np.ndarray]:
-        return [state.w] if state.best_w is None else [state.w, state.best_w]
+        if state.best_w is None:
+            return [state.w]
+        return [state.best_w] if _is_known(problem, state) else [state.w, state.best_w]
+
+    def objective(self, problem: Problem, state: CuttingPlaneState, w: np.ndarray) -> float:
+        known = w is state.best_w and _is_known(problem, state)
+        return state.best_primal if known else super().objective(problem, state, w)
 
     def estimate(self, state: CuttingPlaneState) -> float:
         return state.estimate
@@ -229,3 +237,11 @@ class CuttingPlane(Solver[CuttingPlaneState]):
         if state.cuts is not None:
             state.cuts_key = cuts.cuts_key(problem, state.z)
         n_slack.sign_working_sets(problem, state)
+
+
+def _is_known(problem: Problem, state: CuttingPlaneState) -> bool:
+    """Whether certificates take the objective that a round has found for an expensive oracle.
+
+    The next round calls it at the newest weights anyway.
+    """
+    return problem.oracle.is_expensive and np.isfinite(state.best_primal)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.domains import Domain, L1Ball, L2Ball, Product, RealSpace, Signs, SubmodularCone
+from maxmargin.domains import Box, Domain, L1Ball, L2Ball, Product, RealSpace, Signs, SubmodularCone
 from maxmargin.domains.base import as_indices
 
 
@@ -59,16 +59,25 @@ def _pieces(domain: Domain, own: np.ndarray) -> list[tuple[Domain, np.ndarray]]:
     if isinstance(domain, L1Ball | L2Ball):
         signs = [] if domain.signs is None else _pieces(domain.signs, own)
         return [(domain, own), *signs]
-    if isinstance(domain, Signs | SubmodularCone):
+    if isinstance(domain, Box | Signs | SubmodularCone):
         return [(domain, own)]
     raise ValueError(
         f"ReferenceQP cannot state a {type(domain).__name__} as a cone program; it knows L2Ball,"
-        ' L1Ball, Signs, NonNegative, SubmodularCone and Products of these. Use solver="bcfw"'
-        ' with a penalty, or solver="dual-extragradient".'
+        " L1Ball, Box, Fixed, Signs, NonNegative, SubmodularCone and Products of these. Use"
+        ' solver="bcfw" with a penalty, or solver="dual-extragradient".'
     )
 
 
 def _cone(domain: Domain, own: np.ndarray, width: int) -> list[Rows]:
+    if isinstance(domain, Box):
+        low, high = domain._bounds(len(own))
+        up, down = np.flatnonzero(np.isfinite(low)), np.flatnonzero(np.isfinite(high))
+        index, signs = (
+            np.append(own[up], own[down]),
+            np.append(-np.ones(len(up)), np.ones(len(down))),
+        )
+        matrix = _entries(signs, np.arange(len(index)), index, len(index), width)
+        return [Rows("nonneg", matrix, signs * np.append(low[up], high[down]))]
     if isinstance(domain, Signs):
         up, down = domain._signed(len(own))
         index = np.concatenate([own[up], own[down]])

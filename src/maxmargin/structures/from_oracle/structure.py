@@ -66,6 +66,11 @@ class OracleStructure(Structure):
         None means no limit.
     on_timeout : {"raise", "skip"}, default="raise"
         "skip" leaves the sample unchanged for this call (bcfw and fw only). See Notes.
+    scores : {"any", "nonpositive", "nonnegative"}, default="any"
+        Signs of the scores that the function takes: "nonpositive" for shortest paths by Dijkstra,
+        say. Others are errors. See Notes.
+    probe : bool, default=True
+        Whether to check answers for random scores of these signs, six calls, before training.
 
     Notes
     -----
@@ -77,6 +82,11 @@ class OracleStructure(Structure):
     With `on_timeout="skip"`, objectives use the proven bound max theta . z <= b + sum of max(theta
     - theta', 0), where b is the last known bound, at theta', or 0 at 0; this needs parts between 0
     and 1. Records count `timeouts`.
+
+    With `scores="nonpositive"`, features that are not negative go with weights of one sign,
+    ``domain=domains.Signs(negative=range(n_features))`` and no bias, and with the loss
+    ``losses.Hamming(false_positive=0)``, whose costs are of that sign, too: it counts what is
+    missed. With "nonnegative" that is `positive` and ``Hamming(false_negative=0)``.
     """
 
     def __init__(
@@ -92,6 +102,8 @@ class OracleStructure(Structure):
         n_jobs: NJobs = None,
         time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
+        scores: Literal["any", "nonpositive", "nonnegative"] = "any",
+        probe: bool = True,
     ):
         self.function = function
         self.size = size
@@ -104,6 +116,8 @@ class OracleStructure(Structure):
         self.n_jobs = n_jobs
         self.time_limit = time_limit
         self.on_timeout = on_timeout
+        self.scores = scores
+        self.probe = probe
 
     @property
     def binary(self) -> bool:

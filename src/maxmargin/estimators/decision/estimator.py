@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from time import monotonic
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._numba.packed_samples import Points
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.domains.base import check_indices
 from maxmargin.domains.shifted import Shifted
 from maxmargin.estimators.base import FUNCTION, StructuredSVM
-from maxmargin.exceptions import SampleError
+from maxmargin.estimators.decision.choice import choose_by_folds
+from maxmargin.estimators.decision.inputs import (
+    Chosen,
+    Instances,
+    as_instances,
+    as_points,
+    check_costs,
+    count_parts,
+    encode_decision,
+    is_table,
+    stack_outputs,
+)
+from maxmargin.estimators.decision.mistakes import find_mistakes
+from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales, scale_rows
 from maxmargin.features import DecisionFeatures, FeatureMap, Group, pack
 from maxmargin.features.base import part_features
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
-from maxmargin.solvers import Solver, resolve_solver
+from maxmargin.solvers import Solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
 from maxmargin.validation.learned import check_array
@@ -41,52 +51,7 @@ from maxmargin.validation.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import Rows, as_dense, check_sample_weight, check_targets, is_list
-
-#: of the hinge at the prior, what the largest alpha that is tried may gain; smaller ones follow
-_FIRST, _RATIO, _TRIED = 0.01, 10**-0.5, 10
-#: accuracy of fits by which alpha is chosen, and their longest
-_TOL, _EPOCHS = 0.02, 30
-#: instances from which on three folds choose as well as five, in half the time
-_MANY = 500
-#: added to the diagonal of least squares, relative to its mean
-_RIDGE = 1e-8
-
-
-class Instances(NamedTuple):
-    """What is known afterwards: costs of the parts of each instance, decisions, or both.
-
-    Parameters
-    ----------
-    costs, decisions : list or None
-        One entry per instance.
-    """
-
-    costs: Any = None
-    decisions: Any = None
-
-    @property
-    def n(self) -> int:
-        return len(self.decisions if self.costs is None else self.costs)
-
-    def take(self, which: np.ndarray) -> Instances:
-        """Return some of the instances.
-
-        Parameters
-        ----------
-        which : ndarray of int
-            Their numbers.
-
-        Returns
-        -------
-        Instances
-            The same of these.
-        """
-        return type(self)(*(own if own is None else [own[i] for i in which] for own in self))
-
-
-class Chosen(Instances):
-    """Instances whose decisions are known to be good, or were looked at before."""
+from maxmargin.validation.samples import Rows, as_dense, check_sample_weight, check_targets
 
 
 class DecisionSVM(StructuredSVM):
@@ -243,7 +208,7 @@ class DecisionSVM(StructuredSVM):
         return clone(self.feature_map_)
 
     def _choose_features(self, X: Any) -> FeatureMap:
-        per_instance = _is_table(X)
+        per_instance = is_table(X)
         weights: Any = self.weights
         if weights == "auto":
             weights = "own" if per_instance else self.__dict__.get("_weights_kind", "shared")
@@ -255,7 +220,7 @@ class DecisionSVM(StructuredSVM):
         return DecisionFeatures(weights, per_instance, self.fit_intercept)
 
     def _check_X(self, X: Any) -> tuple[Any, list[Layout] | None]:
-        if self.feature_map_.per_instance != _is_table(X):
+        if self.feature_map_.per_instance != is_table(X):
             rows = "instance" if self.feature_map_.per_instance else "part"
             raise ValueError(f"X must have one row per {rows}, as the instances of fit had.")
         rows, given = super()._check_X(X)
@@ -267,13 +232,7 @@ class DecisionSVM(StructuredSVM):
         return self.n_parts_
 
     def _seen_rows(self, rows: Any) -> Rows:
-        """Rows of scaled features."""
-        matrix = rows.matrix.astype(np.float64)
-        if self.mean_.any():
-            matrix = sparse.csr_array((matrix.toarray() - self.mean_) / self.scale_)
-        else:
-            matrix = sparse.csr_array(matrix @ sparse.diags_array(1 / self.scale_))
-        return Rows(matrix, rows.lengths)
+        return scale_rows(rows, self.mean_, self.scale_)
 
     def _sign(self) -> float:
         return 2.0 if self.sense == "max" else -2.0
@@ -292,7 +251,7 @@ class DecisionSVM(StructuredSVM):
     # -- what is known afterwards ------------------------------------------------------------------
     def _read(self, y: Any, layouts: list[Layout]) -> tuple[list[Any] | None, list[np.ndarray]]:
         """Costs that are to be minimised, if known, and the vectors of the decisions."""
-        known = y if isinstance(y, Instances) else Instances(y)
+        known = as_instances(y)
         if known.costs is None and known.decisions is None:
             raise ValueError("give costs, or decisions=, or both.")
         costs = None
@@ -305,47 +264,15 @@ class DecisionSVM(StructuredSVM):
             return costs, self._decide([self._sign() * own for own in costs], layouts)
         check_targets(known.decisions, len(layouts))
         made = zip(known.decisions, layouts, strict=True)
-        found = [_encoded(self.structure_, i, *one) for i, one in enumerate(made)]
+        found = [encode_decision(self.structure_, i, *one) for i, one in enumerate(made)]
         return costs, found
 
     def _warn_of_mistakes(
-        self, y: Any, costs: list[Any] | None, made: list[np.ndarray], layouts: list[Layout]
+        self, costs: list[Any], made: list[np.ndarray], layouts: list[Layout], given: Any
     ) -> None:
-        """Warn of what looks like decisions in place of costs, or like the other sense."""
-        if costs is None:
-            return
-        given = isinstance(y, Instances) and y.decisions is not None
-        other = "min" if self.sense == "max" else "max"
-        why = ""
-        if not given and all(map(self._is_decision, costs, layouts)):
-            why = "all costs are zeros and ones, and decisions themselves. Give them as decisions="
-        elif not any(own.any() for own in made):
-            why = f'it is best to choose nothing, every time. Is it sense="{other}"?'
-        if why:
-            warnings.warn(why, UserWarning, stacklevel=self._depth + 1)
-        if given:
-            self._warn_of_sense(costs, made, layouts)
-
-    def _is_decision(self, costs: np.ndarray, layout: Layout) -> bool:
-        if not ((costs == 0) | (costs == 1)).all() or not costs.any():
-            return False
-        return not self.structure_.why_infeasible(costs, layout)
-
-    def _warn_of_sense(
-        self, costs: list[Any], made: list[np.ndarray], layouts: list[Layout]
-    ) -> None:
-        """Warn if decisions that were made are nearer to the worst ones than to the best."""
-        ends = [self._decide([s * own for own in costs], layouts) for s in (1.0, -1.0)]
-        high, low = (sum(map(np.dot, costs, own)) for own in ends)
-        paid = sum(map(np.dot, costs, made))
-        better, other = (high, "min") if self.sense == "max" else (low, "max")
-        if abs(paid - better) > 0.5 * (high - low) + 1e-9 * abs(high):
-            warnings.warn(
-                f"decisions have costs nearer to the worst than to the best, by sense="
-                f'"{self.sense}". Are costs in the order of X, or is it sense="{other}"?',
-                UserWarning,
-                stacklevel=self._depth + 2,
-            )
+        known = self.structure_, self.sense, self._decide, costs, made, layouts
+        for message in find_mistakes(*known, given=given is not None):
+            warnings.warn(message, UserWarning, stacklevel=self._depth + 1)
 
     def _decide(self, scores: list[np.ndarray], layouts: list[Layout]) -> list[np.ndarray]:
         """The best decision for given scores of parts, instance by instance."""
@@ -357,20 +284,6 @@ class DecisionSVM(StructuredSVM):
         z = np.empty(int(counts.sum()))
         samples.apply("maximize", np.zeros(1), out=z)
         return np.split(z, np.cumsum(counts)[:-1])
-
-    def _learn_scales(self, rows: Any, omega: np.ndarray, costs: list[Any] | None) -> None:
-        matrix = rows.matrix.astype(np.float64)
-        weight = np.repeat(omega / np.maximum(rows.lengths, 1), rows.lengths)
-        mean = weight @ matrix
-        # the many zeros of sparse features are worth more than a mean of zero, which would also be
-        # an intercept
-        centred = self.fit_intercept and matrix.nnz > 0.5 * np.prod(matrix.shape)
-        self.mean_ = mean if centred else np.zeros(len(mean))
-        spread = np.sqrt(np.maximum(weight @ matrix.multiply(matrix) - self.mean_**2, 0.0))
-        size = np.abs(matrix).max(axis=0).toarray().ravel()
-        self.scale_ = np.where(spread > 1e-9 * size, spread, np.maximum(size, 1.0))
-        sizes = [] if costs is None else [float(np.abs(own).mean()) for own in costs]
-        self.cost_scale_ = float(omega @ sizes) or 1.0 if sizes else 1.0
 
     def _learn_prior(self, packed: Any, costs: list[Any] | None, omega: np.ndarray) -> np.ndarray:
         kind = self.prior
@@ -384,7 +297,7 @@ class DecisionSVM(StructuredSVM):
                 raise ValueError(f'prior={kind!r}{why}; use "auto", weights, or None.')
             target = np.concatenate(costs) / self.cost_scale_
             weight = np.repeat(omega, np.diff(packed.part_ptr))
-            return _fit_least_squares(
+            return fit_least_squares(
                 part_features(packed, packed.dim) / self._sign(), target, weight
             )
         return self._scaled_weights(kind)
@@ -449,7 +362,7 @@ class DecisionSVM(StructuredSVM):
         if self.alpha != "cv":
             self.alpha_ = float(self.alpha)
         else:
-            known = self._choose(X, known, sample_weight)
+            known, self._weights_kind = choose_by_folds(self, X, known, sample_weight)
         try:
             super().fit(X, known, sample_weight)
         finally:
@@ -462,7 +375,7 @@ class DecisionSVM(StructuredSVM):
         self.feature_map_ = self._choose_features(X)
         self.layout_, self.n_parts_ = None, 0
         if self.feature_map_.per_instance:
-            self.layout_ = self.structure_.layout_of(_count_parts(y))
+            self.layout_ = self.structure_.layout_of(count_parts(y))
         rows, given = self._check_X(X)
         self._learn_names(X)
         layouts = self._layouts(rows, given)
@@ -471,9 +384,11 @@ class DecisionSVM(StructuredSVM):
             self.n_parts_ = self.structure_.n_parts(layouts[0])
         omega = check_sample_weight(sample_weight, len(layouts))
         costs, decisions = self._read(y, layouts)
-        if not isinstance(y, Chosen):
-            self._warn_of_mistakes(y, costs, decisions, layouts)
-        self._learn_scales(rows, omega, costs)
+        if costs is not None and not isinstance(y, Chosen):
+            self._warn_of_mistakes(costs, decisions, layouts, as_instances(y).decisions)
+        self.mean_, self.scale_ = learn_scales(rows, omega, self.fit_intercept)
+        sizes = [] if costs is None else [float(np.abs(own).mean()) for own in costs]
+        self.cost_scale_ = float(omega @ sizes) or 1.0 if sizes else 1.0
         scaled = self._seen_rows(rows)
         self.prior_ = self._learn_prior(self._pack(scaled, layouts), costs, omega)
         return self._assemble(scaled, layouts, costs, decisions, omega)
@@ -498,7 +413,7 @@ class DecisionSVM(StructuredSVM):
             costs=offset + np.concatenate(list(self._losses(costs, decisions, layouts))),
             sample_weight=omega,
             n_jobs=self.n_jobs,
-            truth=_as_points(decisions),
+            truth=as_points(decisions),
             alpha=self.alpha_ if self.alpha == "cv" else float(self.alpha),
             domain=domain,
         )
@@ -520,87 +435,9 @@ class DecisionSVM(StructuredSVM):
     def _warn_of_negative_losses(self, problem: Problem) -> None:
         """Nothing: what costs have beside the loss is the prior, which may be perfect."""
 
-    def _last_state(self, problem: Problem) -> State | None:
-        previous, old = self._previous, getattr(self, "result_", None)
-        if previous is None or old is None or old.state is None:
-            return super()._last_state(problem)
-        return _moved_state(old.state, self._last_layouts, problem, previous)
-
-    # -- choice of alpha ---------------------------------------------------------------------------
-    def _choose(self, X: Any, y: Instances, sample_weight: Any) -> Instances:
-        """Set alpha_, and whether parts have weights of their own where that is left open."""
-        found: dict[str, DecisionSVM] = {}
-        for kind in ("shared", "both"):
-            trial = clone(self)
-            trial.alpha_, trial._weights_kind = 1.0, kind
-            problem = trial._problem(X, y, sample_weight, None)
-            y = Chosen(y.costs, _rows_of(problem.truth, problem.part_ptr))
-            trial._choose_alpha(problem, X, y, sample_weight)
-            found[kind] = trial
-            if self.weights != "auto" or _is_table(X) or len(set(problem.layouts)) > 1:
-                break
-        self._weights_kind = min(found, key=lambda kind: min(found[kind].cv_loss_.values()))
-        best = found[self._weights_kind]
-        self.alpha_, self.cv_loss_ = best.alpha_, best.cv_loss_
-        return y
-
-    def _choose_alpha(self, problem: Problem, X: Any, y: Instances, sample_weight: Any) -> None:
-        """Set alpha_ to what loses least on held-out folds, and cv_loss_."""
-        alphas, end = _grid(problem), monotonic() + (self.time_limit or np.inf) / 2
-        weight = problem.packed.weight
-        lost = np.zeros(len(alphas))
-        count = (5 if y.n < _MANY else 3) if self.cv is None else self.cv
-        folds = KFold(min(count, y.n), shuffle=True, random_state=0)
-        for train, test in folds.split(weight) if y.n > 1 else ():
-            if min(weight[train].sum(), weight[test].sum()) > 0:
-                model = clone(self).set_params(alpha=alphas[0], weights=self.feature_map_.weights)
-                fold = model._problem(_taken(X, train), y.take(train), weight[train], None)
-                held = model._hold_out(_taken(X, test), y.take(test), weight[test])
-                lost += weight[test].sum() * np.array(list(model._follow(alphas, fold, held, end)))
-        self.cv_loss_ = dict(zip(alphas, lost.tolist(), strict=True))
-        self.alpha_ = alphas[int(np.argmin(lost))]
-
-    def _hold_out(self, X: Any, y: Instances, weight: np.ndarray) -> Callable[[np.ndarray], float]:
-        """What is lost on other instances by weights that are added to the prior's.
-
-        That is the hinge, which is less noisy than the regret and has its minimum at nearly the
-        same alpha. It says little of decisions without costs: of these, the share of wrong parts.
-        """
-        rows, given = self._check_X(X)
-        layouts = self._layouts(rows, given)
-        costs, decisions = self._read(y, layouts)
-        omega = check_sample_weight(weight, len(layouts))
-        held = self._assemble(self._seen_rows(rows), layouts, costs, decisions, omega)
-        if costs is not None:
-            return lambda v: float(omega @ held.hinges(v))
-        packed = self._pack(self._seen_rows(rows), layouts)
-        samples = Samples(self.structure_, layouts, packed, n_jobs=self.n_jobs)
-        truth = np.concatenate(decisions)
-
-        def wrong(v: np.ndarray) -> float:
-            z = np.empty(len(truth))
-            samples.apply("maximize", self.prior_ + v, out=z)
-            off = np.add.reduceat(np.abs(z - truth), held.part_ptr[:-1])
-            return float(omega @ (off / np.diff(held.part_ptr)))
-
-        return wrong
-
-    def _follow(
-        self, alphas: list[float], problem: Problem, lost: Callable[[np.ndarray], float], end: float
-    ) -> Iterator[float]:
-        """What is lost for each alpha, each fit starting from the last."""
-        solver = resolve_solver(
-            self.solver, tol=_TOL, max_epochs=_EPOCHS, random_state=self.random_state
-        )
-        state, found = None, 0.0
-        for alpha in alphas:
-            if state is None or monotonic() < end:
-                problem.alpha = alpha
-                if state is not None:
-                    state = state.move_to_refit(problem.weights(state.z))
-                result = solver.run(problem, state, [])
-                state, found = result.state, lost(result.w)
-            yield found
+    def _last_state(self, problem: Problem, previous: Any = None) -> State | None:
+        own = getattr(self, "_previous", None)
+        return super()._last_state(problem, own if previous is None else previous)
 
     # -- predicting --------------------------------------------------------------------------------
     def _output(self, z: np.ndarray, layout: Layout) -> np.ndarray:
@@ -621,7 +458,7 @@ class DecisionSVM(StructuredSVM):
             Decisions, 1 for parts that are chosen; a list if instances differ in their number of
             parts.
         """
-        return _stacked(super().predict(X))
+        return stack_outputs(super().predict(X))
 
     def predict_costs(self, X: Any) -> Any:
         """Predict the costs of all parts, or their values if ``sense="max"``.
@@ -639,7 +476,7 @@ class DecisionSVM(StructuredSVM):
         """
         check_is_fitted(self, "coef_")
         unit = self.cost_scale_ / self._sign()
-        return _stacked(
+        return stack_outputs(
             [
                 unit * samples.scores(self._weights(), i)
                 for samples in self._in_chunks(X)
@@ -667,6 +504,24 @@ class DecisionSVM(StructuredSVM):
         if self.fit_intercept:
             constant = constant + self.cost_scale_ * self.intercept_scaling * table[-1]
         return (slopes.T, constant) if self.n_parts_ else (slopes[:, 0], constant[0])
+
+    def decide(self, costs: Any) -> Any:
+        """Find the best decisions by given costs, or values if ``sense="max"``.
+
+        Parameters
+        ----------
+        costs : array_like of shape (n_instances, n_parts) or list
+            Costs of the parts of each instance, whose number tells its layout.
+
+        Returns
+        -------
+        ndarray of shape (n_instances, n_parts) or list of ndarray
+            Decisions, 1 for parts that are chosen.
+        """
+        check_is_fitted(self, "coef_")
+        layouts = [self.structure_.layout_of(len(own)) for own in costs]
+        found = self._read(costs, layouts)[1]
+        return stack_outputs([self._output(*own) for own in zip(found, layouts, strict=True)])
 
     def regret(self, X: Any, costs: Any, sample_weight: Any = None) -> float:
         """Compute how much worse predicted decisions are than the best ones, by the true costs.
@@ -732,153 +587,3 @@ class DecisionSVM(StructuredSVM):
         check_array("scale_", self.scale_, shape=(columns,), low=np.nextafter(0, 1))
         if not isinstance(self.feature_map_, DecisionFeatures):
             raise ValueError("feature_map_ is not a DecisionFeatures")
-
-
-def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
-    """Costs of each instance as a vector; errors name the instance.
-
-    Parameters
-    ----------
-    costs : array_like or list
-        As the user gave them.
-    counts : sequence of int
-        Number of parts of each instance.
-
-    Returns
-    -------
-    list of ndarray
-        The costs.
-    """
-    if not is_list(costs) or getattr(costs, "ndim", 2) < 2:
-        raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
-    costs = costs.to_numpy() if hasattr(costs, "to_numpy") else costs
-    if len(costs) != len(counts):
-        raise ValueError(f"X has {len(counts)} samples, costs has {len(costs)}.")
-    found = []
-    for i, (own, count) in enumerate(zip(costs, counts, strict=True)):
-        try:
-            vector = np.asarray(own, dtype=float)
-        except (TypeError, ValueError):
-            raise SampleError.of(i, ": its costs are not numbers.") from None
-        if vector.shape != (count,):
-            raise SampleError.of(
-                i, f": its costs have shape {vector.shape}, but it has {count} parts."
-            )
-        if not np.isfinite(vector).all():
-            p = int(np.flatnonzero(~np.isfinite(vector))[0])
-            raise SampleError.of(i, f": the cost of part {p} is {vector[p]}; costs must be finite.")
-        found.append(vector)
-    return found
-
-
-def _is_table(X: Any) -> bool:
-    """Whether X has one row of features per instance, and not a matrix of its parts."""
-    if sparse.issparse(X) or hasattr(X, "columns"):
-        return True
-    if isinstance(X, np.ndarray):
-        return X.ndim == 2 and X.dtype != object
-    if not is_list(X) or not len(X):
-        return False
-    return not isinstance(X[0], tuple) and not sparse.issparse(X[0]) and np.ndim(X[0]) == 1
-
-
-def _taken(X: Any, which: np.ndarray) -> Any:
-    """Some of the instances, in the form of all."""
-    if hasattr(X, "iloc"):
-        return X.iloc[which]
-    if sparse.issparse(X):
-        return sparse.csr_array(X)[which]
-    return X[which] if isinstance(X, np.ndarray) else [X[i] for i in which]
-
-
-def _count_parts(y: Any) -> int:
-    known = y if isinstance(y, Instances) else Instances(y)
-    given = known.decisions if known.costs is None else known.costs
-    if not is_list(given) or not len(given):
-        raise ValueError("give costs, or decisions=, one for each row of X.")
-    first = given.to_numpy()[0] if hasattr(given, "to_numpy") else given[0]
-    if np.ndim(first) != 1 or isinstance(first, str):
-        what = "decisions" if known.costs is None else "costs"
-        raise ValueError(f"{what} must be of shape (n_instances, n_parts), or a list of vectors.")
-    return len(first)
-
-
-def _encoded(structure: Structure, i: int, y: Any, layout: Layout) -> np.ndarray:
-    """A decision as a vector, from one or from what the structure encodes."""
-    count = structure.n_parts(layout)
-    try:
-        z = np.asarray(y, dtype=float) if is_list(y) else np.empty(0)
-    except (TypeError, ValueError):
-        z = np.empty(0)
-    try:
-        if z.shape != (count,) or not ((z == 0) | (z == 1)).all():
-            z = structure.encode(y, layout)
-        why = structure.why_infeasible(z, layout)
-    except (ValueError, IndexError, TypeError) as error:
-        why = str(error).rstrip(".")
-    if why:
-        raise SampleError.of(i, f": its decision does not fit its structure ({why}).")
-    return z
-
-
-def _rows_of(flat: np.ndarray, ptr: np.ndarray) -> list[np.ndarray]:
-    return np.split(flat, ptr[1:-1])
-
-
-def _as_points(vertices: list[np.ndarray]) -> Points:
-    parts = [np.flatnonzero(z) for z in vertices]
-    ptr = np.concatenate([[0], np.cumsum([len(own) for own in parts], dtype=np.int64)])
-    values = [z[own] for z, own in zip(vertices, parts, strict=True)]
-    return Points(ptr, np.concatenate(parts).astype(np.int32), np.concatenate(values))
-
-
-def _stacked(outputs: list[Any]) -> Any:
-    """One array of vectors that are equally long."""
-    sizes = {np.shape(own) for own in outputs}
-    if len(sizes) > 1 or any(len(size) != 1 for size in sizes):
-        return outputs
-    return np.array(outputs)
-
-
-def _fit_least_squares(
-    matrix: sparse.csr_array, target: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """The w of least sum of weight (matrix @ w - target)^2, and the shortest if there are many."""
-    scaled = sparse.csr_array(sparse.diags_array(weight) @ matrix)
-    normal = sparse.csc_array(matrix.T @ scaled)
-    ridge = _RIDGE * max(normal.trace() / len(target), 1e-300) * sparse.eye_array(normal.shape[0])
-    found = sparse.linalg.spsolve(sparse.csc_array(normal + ridge), scaled.T @ target)
-    return np.ascontiguousarray(found, dtype=float)
-
-
-def _grid(problem: Problem) -> list[float]:
-    """Alphas from one at which the prior is nearly best: its hinge less |g|^2 / (2 alpha)."""
-    z = np.empty(int(problem.part_ptr[-1]))
-    hinge = float(problem.packed.weight @ problem.hinges(np.zeros(problem.dim), z))
-    gradient = problem.loss_gradient(z)
-    first = float(gradient @ gradient) / (2 * _FIRST * hinge) if hinge > 0 else 1.0
-    # the first one gives the prior as it is, with a certificate
-    return [1e6 * (first or 1.0), *((first or 1.0) * _RATIO**k for k in range(_TRIED))]
-
-
-def _moved_state(
-    old: State, layouts: list[Layout] | None, problem: Problem, previous: Any
-) -> State | None:
-    """The dual point of the last fit for the instances that are still there."""
-    number = np.asarray(previous)
-    known = len(layouts or [])
-    if number.shape != (problem.n,) or number.dtype.kind not in "iu" or (number >= known).any():
-        raise ValueError(
-            f"previous must be {problem.n} integers, the numbers of instances among the {known} of"
-            " the last fit, or -1."
-        )
-    assert layouts is not None
-    counts = np.array([problem.structure.n_parts(layout) for layout in layouts])
-    start = np.concatenate([[0], np.cumsum(counts)])
-    z = problem.truth_copy()
-    if len(old.z) != start[-1] or old.outputs not in (0, problem.outputs_key):
-        return None
-    for i, j in enumerate(number.tolist()):
-        if j >= 0 and layouts[j] == problem.layouts[i]:
-            z[problem.parts(i)] = old.z[start[j] : start[j + 1]]
-    return State(problem.weights(z), z, old.rng)

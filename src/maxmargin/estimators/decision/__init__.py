@@ -1,0 +1,1 @@
+"""Costs of decisions, learned for their regret."""

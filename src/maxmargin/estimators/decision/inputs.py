@@ -1,0 +1,171 @@
+"""What is known of instances: features beforehand, costs and decisions afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin._numba.packed_samples import Points
+from maxmargin.exceptions import SampleError
+from maxmargin.structures import Structure
+from maxmargin.structures.base import Layout
+from maxmargin.validation.samples import is_list
+
+
+class Instances(NamedTuple):
+    """What is known afterwards: costs of the parts of each instance, decisions, or both.
+
+    Parameters
+    ----------
+    costs, decisions : list or None
+        One entry per instance.
+    """
+
+    costs: Any = None
+    decisions: Any = None
+
+    @property
+    def n(self) -> int:
+        return len(self.decisions if self.costs is None else self.costs)
+
+    def take(self, which: np.ndarray) -> Instances:
+        """Return some of the instances.
+
+        Parameters
+        ----------
+        which : ndarray of int
+            Their numbers.
+
+        Returns
+        -------
+        Instances
+            The same of these.
+        """
+        return type(self)(*(own if own is None else [own[i] for i in which] for own in self))
+
+
+def as_instances(y: Any) -> Instances:
+    """Return what is known of instances, of which costs alone may be given.
+
+    Parameters
+    ----------
+    y : Instances, array_like or list
+        What is known, or costs.
+
+    Returns
+    -------
+    Instances
+        What is known.
+    """
+    return y if isinstance(y, Instances) else Instances(y)
+
+
+class Chosen(Instances):
+    """Instances whose decisions are known to be good, or were looked at before."""
+
+
+def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
+    """Costs of each instance as a vector; errors name the instance.
+
+    Parameters
+    ----------
+    costs : array_like or list
+        As the user gave them.
+    counts : sequence of int
+        Number of parts of each instance.
+
+    Returns
+    -------
+    list of ndarray
+        The costs.
+    """
+    if not is_list(costs) or getattr(costs, "ndim", 2) < 2:
+        raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
+    costs = costs.to_numpy() if hasattr(costs, "to_numpy") else costs
+    if len(costs) != len(counts):
+        raise ValueError(f"X has {len(counts)} samples, costs has {len(costs)}.")
+    found = []
+    for i, (own, count) in enumerate(zip(costs, counts, strict=True)):
+        try:
+            vector = np.asarray(own, dtype=float)
+        except (TypeError, ValueError):
+            raise SampleError.of(i, ": its costs are not numbers.") from None
+        if vector.shape != (count,):
+            raise SampleError.of(
+                i, f": its costs have shape {vector.shape}, but it has {count} parts."
+            )
+        if not np.isfinite(vector).all():
+            p = int(np.flatnonzero(~np.isfinite(vector))[0])
+            raise SampleError.of(i, f": the cost of part {p} is {vector[p]}; costs must be finite.")
+        found.append(vector)
+    return found
+
+
+def is_table(X: Any) -> bool:
+    """Whether X has one row of features per instance, and not a matrix of its parts."""
+    if sparse.issparse(X) or hasattr(X, "columns"):
+        return True
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype != object
+    if not is_list(X) or not len(X):
+        return False
+    return not isinstance(X[0], tuple) and not sparse.issparse(X[0]) and np.ndim(X[0]) == 1
+
+
+def take_instances(X: Any, which: np.ndarray) -> Any:
+    """Some of the instances, in the form of all."""
+    if hasattr(X, "iloc"):
+        return X.iloc[which]
+    if sparse.issparse(X):
+        return sparse.csr_array(X)[which]
+    return X[which] if isinstance(X, np.ndarray) else [X[i] for i in which]
+
+
+def count_parts(y: Any) -> int:
+    """How many parts the first instance has, by its costs or its decision."""
+    known = as_instances(y)
+    given = known.decisions if known.costs is None else known.costs
+    if not is_list(given) or not len(given):
+        raise ValueError("give costs, or decisions=, one for each row of X.")
+    first = given.to_numpy()[0] if hasattr(given, "to_numpy") else given[0]
+    if np.ndim(first) != 1 or isinstance(first, str):
+        what = "decisions" if known.costs is None else "costs"
+        raise ValueError(f"{what} must be of shape (n_instances, n_parts), or a list of vectors.")
+    return len(first)
+
+
+def encode_decision(structure: Structure, i: int, y: Any, layout: Layout) -> np.ndarray:
+    """A decision as a vector, from one or from what the structure encodes."""
+    count = structure.n_parts(layout)
+    try:
+        z = np.asarray(y, dtype=float) if is_list(y) else np.empty(0)
+    except (TypeError, ValueError):
+        z = np.empty(0)
+    try:
+        if z.shape != (count,) or not ((z == 0) | (z == 1)).all():
+            z = structure.encode(y, layout)
+        why = structure.why_infeasible(z, layout)
+    except (ValueError, IndexError, TypeError) as error:
+        why = str(error).rstrip(".")
+    if why:
+        raise SampleError.of(i, f": its decision does not fit its structure ({why}).")
+    return z
+
+
+def as_points(vertices: list[np.ndarray]) -> Points:
+    """The non-zeros of vectors, side by side."""
+    parts = [np.flatnonzero(z) for z in vertices]
+    ptr = np.concatenate([[0], np.cumsum([len(own) for own in parts], dtype=np.int64)])
+    values = [z[own] for z, own in zip(vertices, parts, strict=True)]
+    return Points(ptr, np.concatenate(parts).astype(np.int32), np.concatenate(values))
+
+
+def stack_outputs(outputs: list[Any]) -> Any:
+    """One array of vectors that are equally long."""
+    sizes = {np.shape(own) for own in outputs}
+    if len(sizes) > 1 or any(len(size) != 1 for size in sizes):
+        return outputs
+    return np.array(outputs)

@@ -1,0 +1,1 @@
+"""Decisions by predicted costs, from tables in files."""

@@ -1,0 +1,98 @@
+"""Instances and their costs in files: tables as CSV, or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from maxmargin.formats.npz import open_seekable, read_npz
+from maxmargin.formats.tables import read_table
+from maxmargin.formats.text_lines import Readable, name_of
+
+#: columns of a table of instances that start so are costs
+PREFIX = "cost"
+COSTS = "a column for each part, a row for each instance"
+
+
+def read_instances(source: Readable) -> tuple[np.ndarray, np.ndarray | None]:
+    """Read features, and costs if the file has them.
+
+    Parameters
+    ----------
+    source : Path or binary file
+        An .npz file with `X` (n, features) or (n, parts, features) and `costs` (n, parts), or CSV,
+        in which columns called cost... are costs.
+
+    Returns
+    -------
+    X : ndarray
+        Features.
+    costs : ndarray of shape (n, parts) or None
+        Costs.
+    """
+    name = name_of(source)
+    with open_seekable(source) as file:
+        start = file.read(2)
+        file.seek(0)
+        if start == b"PK":
+            return _from_arrays(read_npz(file, name), name)
+        names, rows = read_table(file, name)
+    is_cost = np.array([own.lower().startswith(PREFIX) for own in names] or [False] * rows.shape[1])
+    if is_cost.all():
+        raise ValueError(f"{name}: all columns are costs; instances need features, too.")
+    return rows[:, ~is_cost], rows[:, is_cost] if is_cost.any() else None
+
+
+def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
+    """Read a table of costs from each file.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        CSV files, or .npz files with an array `costs`.
+
+    Returns
+    -------
+    list of ndarray of shape (n, parts)
+        Costs.
+    """
+    found = []
+    for path in paths:
+        with open_seekable(path) as file:
+            is_npz = file.read(2) == b"PK"
+        arrays = read_npz(path, str(path)) if is_npz else {}
+        if is_npz and "costs" not in arrays:
+            raise ValueError(f"{path}: array 'costs' is missing; give {COSTS}.")
+        costs = arrays["costs"] if is_npz else read_table(path, str(path)).rows
+        found.append(_checked(costs, f"{path}: costs", (2,)))
+    return found
+
+
+def _from_arrays(arrays: Mapping[str, Any], name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    if "X" not in arrays:
+        raise ValueError(
+            f"{name}: array 'X' is missing; give (n, features) or (n, parts, features)."
+        )
+    X = _checked(arrays["X"], f"{name}: array 'X'", (2, 3))
+    if "costs" not in arrays:
+        return X, None
+    costs = _checked(arrays["costs"], f"{name}: array 'costs'", (2,))
+    if len(costs) != len(X):
+        raise ValueError(f"{name}: array 'costs' has {len(costs)} rows, 'X' {len(X)} instances.")
+    return X, costs
+
+
+def _checked(values: Any, name: str, dimensions: tuple[int, ...]) -> np.ndarray:
+    found = np.asarray(values)
+    if found.ndim not in dimensions or found.dtype.kind not in "biuf":
+        wanted = " or ".join(map(str, dimensions))
+        raise ValueError(
+            f"{name}: shape {found.shape} of {found.dtype}, expected numbers in {wanted} dimensions"
+        )
+    if not np.isfinite(found).all():
+        place = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        raise ValueError(f"{name}: the value at {place} is not finite.")
+    return found.astype(np.float64)

@@ -20,6 +20,7 @@ from maxmargin.structures.multi_label.multi_label import MultiLabel
 from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.markov_network import MarkovNetwork
 from maxmargin.structures.network.network import Network
+from maxmargin.structures.pair_alignment.pair_alignment import PairAlignment
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.restricted.restricted import Restricted
@@ -47,6 +48,7 @@ __all__ = [
     "Network",
     "NetworkLayout",
     "OracleStructure",
+    "PairAlignment",
     "Potts",
     "Restricted",
     "RestrictedLayout",

@@ -29,6 +29,10 @@ from maxmargin.tasks.registry import find_task_command
 from maxmargin.tasks.segmentation.points.files import read_scans
 from maxmargin.tasks.tagging.token_templates import parse_templates
 
+STRINGS = [
+    b"pairs\nword\nA\tp\ta\t-\nB\tf\ta\ts\n# 0\n\nword\nA\tx\nB\ty\n",
+    b">fam\tset\nkKPr-\ndR-rA\n>b\nAC\nAC\n",
+]
 COLUMNS = [
     b"the DT B-NP\ncat NN I-NP\nsleeps VBZ B-VP\n\na DT B-NP\ndog NN I-NP\n# # O\n\n",
     b"-DOCSTART- -X- O\n\nEU NNP B-ORG\nrejects VBZ O\n\n",
@@ -119,6 +123,12 @@ def columns(path, rng):
 def parsing_read(path, rng):
     data = find_task_command("parsing").read([path], {})
     assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
+
+
+def strings_read(path, rng):
+    data = find_task_command("strings").read([path], {})
+    for (a, b), links in zip(data.inputs, data.outputs, strict=True):
+        assert all(i < len(a) and j < len(b) for i, j in links)
 
 
 def tagging_read(path, rng):
@@ -402,6 +412,7 @@ def config(path, rng):
 PARSERS = {
     "columns": Parser(text(COLUMNS), columns),
     "tagging": Parser(text(COLUMNS), tagging_read),
+    "strings": Parser(text(STRINGS), strings_read),
     "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),
     "sentences": Parser(text(SENTENCES), sentences),

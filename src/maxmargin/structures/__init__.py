@@ -2,6 +2,7 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.constituents import Constituents
 from maxmargin.structures.decisions.knapsack import Knapsack
 from maxmargin.structures.decisions.shortest_path import ShortestPath
 from maxmargin.structures.decisions.spanning_tree import SpanningTree
@@ -31,6 +32,7 @@ from maxmargin.structures.tree.tree import Tree
 __all__ = [
     "Candidates",
     "Chain",
+    "Constituents",
     "Constraints",
     "Deduction",
     "Dependencies",

@@ -37,6 +37,7 @@ NAMES = (
     "calibration",
     "trees",
     "parsing",
+    "strings",
     "networks",
     "scene",
     "alignment",

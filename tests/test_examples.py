@@ -220,3 +220,12 @@ def test_parsing(monkeypatch, capsys, tmp_path):
     assert "of the best possible objective (converged" in output
     assert float(re.search(r"^all +\d+ +([\d.]+)%", output, re.M)[1]) > 90
     assert not list(tmp_path.iterdir())
+
+
+def test_strings(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("strings.py", [], monkeypatch, capsys)
+    assert "of the best possible objective (converged" in output
+    assert float(re.search(r"exactly right ([\d.]+)%", output)[1]) > 80
+    assert int(re.search(r"^(\d+) of 20 words find", output, re.M)[1]) >= 15
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from maxmargin.datasets import decisions, load_energy_knapsack, load_vrp_daily
+from maxmargin.datasets import _files, load_energy_knapsack, load_vrp_daily
 
 HEAD = "day,holiday,day_of_week,week_of_year,month,forecast_wind,forecast_load,forecast_price,co2"
 HEAD += ",slot,weight,value\n"
@@ -84,7 +84,7 @@ def test_damaged_days_of_routes_are_named(tmp_path, day, words):
 
 
 def test_what_is_missing_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(decisions, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(_files, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("MAXMARGIN_DATA", raising=False)
     for load in (load_energy_knapsack, load_vrp_daily):
         with pytest.raises(FileNotFoundError, match="MAXMARGIN_DATA"):

@@ -29,6 +29,10 @@ from maxmargin.tasks.registry import find_task_command
 from maxmargin.tasks.segmentation.points.files import read_scans
 from maxmargin.tasks.tagging.token_templates import parse_templates
 
+STRINGS = [
+    b"pairs\nword\nA\tp\ta\t-\nB\tf\ta\ts\n# 0\n\nword\nA\tx\nB\ty\n",
+    b">fam\tset\nkKPr-\ndR-rA\n>b\nAC\nAC\n",
+]
 COLUMNS = [
     b"the DT B-NP\ncat NN I-NP\nsleeps VBZ B-VP\n\na DT B-NP\ndog NN I-NP\n# # O\n\n",
     b"-DOCSTART- -X- O\n\nEU NNP B-ORG\nrejects VBZ O\n\n",
@@ -125,6 +129,12 @@ def parsing_read(path, rng):
 def decision_read(path, rng):
     data = find_task_command("decision").read([path], {"costs": one_of(rng, (), [path])})
     assert data.outputs is None or len(data.outputs) == len(data.inputs)
+
+
+def strings_read(path, rng):
+    data = find_task_command("strings").read([path], {})
+    for (a, b), links in zip(data.inputs, data.outputs, strict=True):
+        assert all(i < len(a) and j < len(b) for i, j in links)
 
 
 def tagging_read(path, rng):
@@ -408,6 +418,7 @@ def config(path, rng):
 PARSERS = {
     "columns": Parser(text(COLUMNS), columns),
     "tagging": Parser(text(COLUMNS), tagging_read),
+    "strings": Parser(text(STRINGS), strings_read),
     "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
     "decision": Parser(text(TABLES), decision_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),

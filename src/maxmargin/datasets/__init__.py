@@ -14,6 +14,7 @@ from maxmargin.datasets.scene_and_yeast import load_scene, load_yeast
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
 from maxmargin.datasets.snakes import load_snakes, make_snakes
+from maxmargin.datasets.string_pairs import load_string_pairs, make_string_pairs
 from maxmargin.datasets.treebanks import load_treebank, make_treebank
 from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
@@ -28,6 +29,7 @@ __all__ = [
     "load_isprs",
     "load_letters",
     "load_scene",
+    "load_string_pairs",
     "load_treebank",
     "load_vrp_daily",
     "load_yeast",
@@ -36,6 +38,7 @@ __all__ = [
     "make_puppets",
     "make_sequences",
     "make_snakes",
+    "make_string_pairs",
     "make_treebank",
     "make_triplets",
     "make_words",

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 logger = logging.getLogger("maxmargin")
@@ -53,6 +54,26 @@ def find_file(source: Source, path: str | os.PathLike | None = None) -> Path:
         if found is not None:
             return found
     return download_file(source)
+
+
+def find_local(folder: str, names: tuple[str, ...], path: Any, source: str) -> Path:
+    """Return a file that is not downloaded, and say where it is from if it is not found.
+
+    folder, names : as for `Source`. path : the user's file or folder, or None.
+    """
+    shared = os.environ.get("MAXMARGIN_DATA")
+    places = [Path(path).expanduser()] if path is not None else [Path(shared)] if shared else []
+    for place in [*places, *([cache_folder()] if path is None else [])]:
+        if place.is_file():
+            return place
+        for name in names:
+            for found in (place / name, place / folder / name):
+                if found.is_file():
+                    return found
+    raise FileNotFoundError(
+        f"no {folder}/{names[0]} found: give its folder as path, or set MAXMARGIN_DATA to the one"
+        f" that holds {folder}/. The source: {source}."
+    )
 
 
 def has_file(source: Source, folder: Path) -> bool:

@@ -7,12 +7,11 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import cache_folder, read_file
+from maxmargin.datasets._files import find_local, read_file
 
 ENERGY, ROUTES = "energy_knapsack", "vrp_daily"
 SLOTS = 48
@@ -26,6 +25,8 @@ FEATURES = (
     "forecast_price",
     "co2",
 )
+#: what errors say of it
+_SOURCE = "DESCR in maxmargin.datasets.decisions names it"
 ENERGY_DESCR = """\
 Half-hours of days of the Irish electricity market, from November 2011, of which some are chosen:
 each has a weight of 3, 5 or 7, those that are chosen may weigh 60, 120 or 180 in all, and the sum
@@ -60,7 +61,7 @@ def load_energy_knapsack(path: str | os.PathLike | None = None) -> Bunch:
         With `X`, (n_days, 48, 8), features of each half-hour; `y`, (n_days, 48), values; `weights`,
         (48,); `capacities`, (60, 120, 180); `days`, (n_days,); `feature_names`; `DESCR`.
     """
-    file = _find(ENERGY, ("train.csv.gz", "train.csv"), path)
+    file = find_local(ENERGY, ("train.csv.gz", "train.csv"), path, _SOURCE)
     text = read_file(file).decode("utf-8", errors="replace")
     lines = list(csv.reader(io.StringIO(text)))
     wanted = ["day", *FEATURES, "slot", "weight", "value"]
@@ -103,7 +104,7 @@ def load_vrp_daily(path: str | os.PathLike | None = None) -> Bunch:
         `demand` (arrays), `arcs` (m, 2), and `routes`, lists of stops or None if a stop was served
         twice; `distance`, (n_places, n_places); `DESCR`.
     """
-    table = _find(ROUTES, ("distance.csv.gz", "distance.csv"), path)
+    table = find_local(ROUTES, ("distance.csv.gz", "distance.csv"), path, _SOURCE)
     distance = np.loadtxt(io.StringIO(read_file(table).decode()), delimiter=",", ndmin=2)
     if distance.shape[0] != distance.shape[1] or not np.isfinite(distance).all():
         raise ValueError(f"{table}: expected a square table of numbers, found {distance.shape}.")
@@ -147,19 +148,3 @@ def names_in(folder: Path) -> list[str]:
     """What `maxmargin info` says is in a folder."""
     places = {"energy_knapsack": "train.csv*", "vrp_daily": "days*.jsonl*"}
     return [name for name, files in places.items() if any((folder / name).glob(files))]
-
-
-def _find(folder: str, names: tuple[str, ...], path: Any) -> Path:
-    shared = os.environ.get("MAXMARGIN_DATA")
-    places = [Path(path).expanduser()] if path is not None else [Path(shared)] if shared else []
-    for place in [*places, *([cache_folder()] if path is None else [])]:
-        if place.is_file():
-            return place
-        for name in names:
-            for found in (place / name, place / folder / name):
-                if found.is_file():
-                    return found
-    raise FileNotFoundError(
-        f"no {folder}/{names[0]} found: give its folder as path, or set MAXMARGIN_DATA to the one"
-        f" that holds {folder}/. DESCR in maxmargin.datasets.decisions names the source."
-    )

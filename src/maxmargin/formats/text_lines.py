@@ -7,7 +7,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
@@ -16,6 +16,7 @@ from maxmargin.progress import open_watched
 __all__ = [
     "Readable",
     "check_encoding",
+    "decoded_lines",
     "fields_of",
     "is_number",
     "name_of",
@@ -70,6 +71,15 @@ def decoding_error(
 ) -> ValueError:
     """What to raise for bytes that are not text."""
     return ValueError(f"{name}, line {number}: found bytes that are not {encoding} text; {advice}")
+
+
+def decoded_lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8 as they are; name : of it, for errors."""
+    for number, line in enumerate(raw, start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError:
+            raise decoding_error(name, number, "utf-8", "convert the file") from None
 
 
 def check_encoding(encoding: str) -> str:

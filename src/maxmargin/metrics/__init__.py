@@ -34,6 +34,7 @@ from maxmargin.metrics.segmentation import (
     intersection_over_union,
     segmentation_scores,
 )
+from maxmargin.metrics.string_alignment import StringAlignmentScores, string_alignment_scores
 from maxmargin.metrics.trees import AttachmentScores, attachment_scores
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "SampleScore",
     "SegmentationReport",
     "SequenceReport",
+    "StringAlignmentScores",
     "alignment_error_rate",
     "alignment_precision",
     "alignment_recall",
@@ -64,5 +66,6 @@ __all__ = [
     "reliability",
     "segmentation_scores",
     "sequence_error",
+    "string_alignment_scores",
     "token_error",
 ]

@@ -2,6 +2,7 @@
 
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.constituents import Constituents
 from maxmargin.structures.decisions.knapsack import Knapsack
 from maxmargin.structures.decisions.shortest_path import ShortestPath
 from maxmargin.structures.decisions.spanning_tree import SpanningTree
@@ -20,6 +21,7 @@ from maxmargin.structures.multi_label.multi_label import MultiLabel
 from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.markov_network import MarkovNetwork
 from maxmargin.structures.network.network import Network
+from maxmargin.structures.pair_alignment.pair_alignment import PairAlignment
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.restricted.restricted import Restricted
@@ -30,6 +32,7 @@ from maxmargin.structures.tree.tree import Tree
 __all__ = [
     "Candidates",
     "Chain",
+    "Constituents",
     "Constraints",
     "Deduction",
     "Dependencies",
@@ -47,6 +50,7 @@ __all__ = [
     "Network",
     "NetworkLayout",
     "OracleStructure",
+    "PairAlignment",
     "Potts",
     "Restricted",
     "RestrictedLayout",

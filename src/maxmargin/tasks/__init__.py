@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
     from maxmargin.tasks.segmentation.points.graphs import PointGraphs
     from maxmargin.tasks.segmentation.segmenter import Segmenter
+    from maxmargin.tasks.strings.string_aligner import StringAligner
     from maxmargin.tasks.tagging.sequence_tagger import SequenceTagger
     from maxmargin.tasks.tagging.token_features import TokenFeatures
 
@@ -38,6 +39,7 @@ _PLACES = {
     "PointGraphs": "tasks.segmentation.points.graphs",
     "Segmenter": "tasks.segmentation.segmenter",
     "SequenceTagger": "tasks.tagging.sequence_tagger",
+    "StringAligner": "tasks.strings.string_aligner",
     "TokenFeatures": "tasks.tagging.token_features",
     "WordAligner": "tasks.alignment.word_aligner",
     "WordStatistics": "tasks.alignment.word_statistics",
@@ -62,6 +64,7 @@ __all__ = [
     "PointGraphs",
     "Segmenter",
     "SequenceTagger",
+    "StringAligner",
     "TokenFeatures",
     "WordAligner",
     "WordStatistics",
@@ -83,6 +86,7 @@ __all__ = [
 TASK_COMMANDS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
     "parsing": "maxmargin.tasks.parsing.command:ParsingCommand",
+    "strings": "maxmargin.tasks.strings.command:StringsCommand",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
     "chain": "maxmargin.tasks.arrays.table:ChainCommand",
     "matching": "maxmargin.tasks.arrays.table:MatchingCommand",

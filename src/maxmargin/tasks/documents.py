@@ -9,7 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NotRequired, TypedDict
 
-__all__ = ["AreaMap", "Confusion", "Drawing", "Evaluation", "Metric", "Table", "finite_values"]
+__all__ = [
+    "AreaMap",
+    "Confusion",
+    "Drawing",
+    "Evaluation",
+    "Metric",
+    "Table",
+    "finite_values",
+    "share_metric",
+]
 
 
 class Metric(TypedDict):
@@ -20,6 +29,11 @@ class Metric(TypedDict):
     better: Literal["higher", "lower", "neither"]
     percent: bool
     help: str
+
+
+def share_metric(name: str, value: float, text: str) -> Metric:
+    """A share of which more is better."""
+    return Metric(name=name, value=value, better="higher", percent=True, help=text)
 
 
 class Table(TypedDict):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from maxmargin.formats.conllu import ParsedSentence, read_conllu, write_conllu
-from maxmargin.formats.text_lines import decoding_error, name_of, open_unpacked
+from maxmargin.formats.text_lines import decoded_lines, name_of, open_unpacked
 from maxmargin.metrics import attachment_scores
 from maxmargin.tasks import DependencyParser
 from maxmargin.tasks.command import OBJECTIVE, Data, Option, TaskCommand
-from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
+from maxmargin.tasks.documents import Drawing, Evaluation, Table, share_metric
 from maxmargin.tasks.parsing.trees import Tree, tree_arcs
 from maxmargin.tasks.sample_names import name_samples
 
@@ -107,9 +107,9 @@ class ParsingCommand(TaskCommand):
             error=1.0 - scores.las,
             error_name="share of words with a wrong head or relation",
             metrics=[
-                _metric("uas", scores.uas, "share of words with the right head"),
-                _metric("las", scores.las, "share of words with the right head and relation"),
-                _metric("exact", scores.exact, "share of sentences with all heads right"),
+                share_metric("uas", scores.uas, "share of words with the right head"),
+                share_metric("las", scores.las, "share of words with the right head and relation"),
+                share_metric("exact", scores.exact, "share of sentences with all heads right"),
             ],
             tables=[
                 Table(
@@ -144,15 +144,7 @@ class ParsingCommand(TaskCommand):
 
 def _sentences(file: Any, name: str) -> Iterator[ParsedSentence]:
     with open_unpacked(file) as raw:
-        yield from read_conllu(_lines(raw, name), name)
-
-
-def _lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
-    for number, line in enumerate(raw, start=1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError:
-            raise decoding_error(name, number, "utf-8", "convert the file") from None
+        yield from read_conllu(decoded_lines(raw, name), name)
 
 
 def _data(sentences: list[Any], trees: list[Any], names: list[str]) -> Data:
@@ -160,10 +152,6 @@ def _data(sentences: list[Any], trees: list[Any], names: list[str]) -> Data:
     relations = len({relation for tree in trees for _, relation in tree})
     counts = {"sentences": len(sentences), "words": words, "relations": relations}
     return Data(sentences, trees, counts, {"names": names})
-
-
-def _metric(name: str, value: float, text: str) -> Metric:
-    return Metric(name=name, value=value, better="higher", percent=True, help=text)
 
 
 def _drawing(i: int, forms: list[str], truth: Tree, predicted: Tree) -> Drawing:

@@ -37,6 +37,7 @@ NAMES = (
     "calibration",
     "trees",
     "parsing",
+    "rna",
     "networks",
     "scene",
     "alignment",

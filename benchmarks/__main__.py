@@ -38,6 +38,7 @@ NAMES = (
     "trees",
     "parsing",
     "strings",
+    "rna",
     "networks",
     "scene",
     "alignment",

@@ -18,6 +18,8 @@ from maxmargin.structures.linear_program.program import Program
 from maxmargin.structures.matching.candidates import Candidates
 from maxmargin.structures.matching.matching import Matching
 from maxmargin.structures.multi_label.multi_label import MultiLabel
+from maxmargin.structures.nested_pairs.layout import NestedLayout
+from maxmargin.structures.nested_pairs.nested_pairs import NestedPairs
 from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.markov_network import MarkovNetwork
 from maxmargin.structures.network.network import Network
@@ -47,6 +49,8 @@ __all__ = [
     "Matching",
     "MultiLabel",
     "Multiclass",
+    "NestedLayout",
+    "NestedPairs",
     "Network",
     "NetworkLayout",
     "OracleStructure",

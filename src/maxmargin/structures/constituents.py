@@ -130,7 +130,7 @@ def _in_range(label: np.ndarray, labels: int) -> bool:
 
 @lru_cache(maxsize=16)
 def _make_program(n: int, labels: int) -> DerivationLayout:
-    program, number = Deduction(), {}
+    program, number = Deduction(), dict[tuple[int, int], int]()
     for i, j in zip(*(own.tolist() for own in list_spans(n)), strict=True):
         number[i, j] = len(number)
     for j in range(1, n + 1):

@@ -1,0 +1,1 @@
+"""Nested pairs of positions, with scores of the loops between them."""

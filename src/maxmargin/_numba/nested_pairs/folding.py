@@ -93,7 +93,7 @@ TASK = tuple_type(Task, dict.fromkeys(Task._fields, INTS) | {"terms": FLOATS})
 
 @compile_inlined
 def make_charts(work, n, tied):
-    """Views of `charts_size` numbers."""
+    """Views of the first numbers of the work space, see `scratch_sizes`."""
     square, a = n * (n + 1), tied + LENGTHS * LENGTHS
     b = a + n + 1
     return Charts(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +29,7 @@ from maxmargin.estimators.decision.inputs import (
 )
 from maxmargin.estimators.decision.mistakes import find_mistakes
 from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales, scale_rows
-from maxmargin.features import DecisionFeatures, FeatureMap, Group, pack
+from maxmargin.features import DecisionFeatures, FeatureMap
 from maxmargin.features.base import part_features
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.problem import Problem, Samples
@@ -277,10 +276,8 @@ class DecisionSVM(StructuredSVM):
     def _decide(self, scores: list[np.ndarray], layouts: list[Layout]) -> list[np.ndarray]:
         """The best decision for given scores of parts, instance by instance."""
         counts = np.array([len(own) for own in scores], dtype=np.int64)
-        nothing = Group(sparse.csr_array((int(counts.sum()), 1)), counts, 1, 0)
-        samples = Samples(
-            self.structure_, layouts, pack([nothing], 1), np.concatenate(scores), n_jobs=self.n_jobs
-        )
+        flat = np.concatenate(scores)
+        samples = Samples.from_scores(self.structure_, layouts, flat, self.n_jobs)
         z = np.empty(int(counts.sum()))
         samples.apply("maximize", np.zeros(1), out=z)
         return np.split(z, np.cumsum(counts)[:-1])

@@ -79,7 +79,7 @@ class PartCosts(Loss):
         self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
         if self.function is None and node_weight is None:
-            raise ValueError("PartCosts() takes costs from fit(X, y, node_weight=costs).")
+            raise ValueError("function=None takes costs from fit(X, y, node_weight=costs).")
         found = node_weight if self.function is None else self.function(truth, layout)
         costs = np.asarray(found, dtype=np.float64)
         if costs.shape != truth.shape:

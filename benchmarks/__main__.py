@@ -47,6 +47,7 @@ NAMES = (
     "isprs",
     "snakes",
     "decisions",
+    "torch_paths",
 )
 
 

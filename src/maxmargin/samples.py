@@ -25,7 +25,7 @@ from maxmargin._numba.packed_samples import (
 )
 from maxmargin._numba.passes.batch import apply_range
 from maxmargin.exceptions import InfeasibleError, SampleError
-from maxmargin.features.base import PackedFeatures
+from maxmargin.features.base import Group, PackedFeatures, pack
 from maxmargin.losses.packed_costs import pack_costs
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.constraints import part_score
@@ -97,6 +97,36 @@ class Samples:
             weight=_as_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
         )
+
+    @classmethod
+    def from_scores(
+        cls,
+        structure: Structure,
+        layouts: Sequence[Layout],
+        scores: np.ndarray,
+        n_jobs: int | None = None,
+    ) -> Samples:
+        """Return samples whose part scores are given, with one weight that does not matter.
+
+        Parameters
+        ----------
+        structure : Structure
+            Structure of the outputs.
+        layouts : sequence of Layout
+            Layout of each sample's output.
+        scores : ndarray of shape (n_all_parts,)
+            Scores of all samples' parts.
+        n_jobs : int, default=None
+            Number of threads.
+
+        Returns
+        -------
+        Samples
+            The samples.
+        """
+        counts = np.array([structure.n_parts(layout) for layout in layouts], dtype=np.int64)
+        nothing = Group(sparse.csr_array((int(counts.sum()), 1)), counts, 1, 0)
+        return Samples(structure, layouts, pack([nothing], 1), scores, n_jobs=n_jobs)
 
     @property
     def structure(self) -> Structure:

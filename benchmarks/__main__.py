@@ -39,6 +39,7 @@ NAMES = (
     "parsing",
     "strings",
     "rna",
+    "constituency",
     "networks",
     "scene",
     "alignment",

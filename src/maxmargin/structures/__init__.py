@@ -27,6 +27,7 @@ from maxmargin.structures.pair_alignment.pair_alignment import PairAlignment
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.restricted.restricted import Restricted
+from maxmargin.structures.segments import Segments
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
@@ -59,6 +60,7 @@ __all__ = [
     "Restricted",
     "RestrictedLayout",
     "Program",
+    "Segments",
     "ShortestPath",
     "SpanningTree",
     "Structure",

@@ -38,7 +38,7 @@ def constituents():
         x = rng.normal(size=(structure.n_parts(layout), 3))
         X.append((x, layout))
         y.append(structure.decode(structure.maximize(x @ [1.0, -2.0, 0.5], layout), layout))
-    return Kind(StructuredSVM(structure, alpha=0.05), X, y)
+    return Kind(StructuredSVM(structure, alpha=0.5), X, y)
 
 
 STRUCTURES = [

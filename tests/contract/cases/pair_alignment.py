@@ -89,7 +89,7 @@ def pair_alignment():
         X.append((x, layout))
         z = structure.maximize(x @ [1.0, -2.0, 0.5], layout)
         y.append(structure.decode(z, layout))
-    return Kind(StructuredSVM(structure, alpha=0.05), X, y)
+    return Kind(StructuredSVM(structure, alpha=0.5), X, y)
 
 
 STRUCTURES = [case(*kind) for kind in product((False, True), ("symbol", "cell"))]

@@ -40,6 +40,7 @@ NAMES = (
     "strings",
     "rna",
     "constituency",
+    "segments",
     "networks",
     "scene",
     "alignment",

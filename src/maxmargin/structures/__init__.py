@@ -3,6 +3,7 @@
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.constituents import Constituents
+from maxmargin.structures.context_free import ContextFree
 from maxmargin.structures.decisions.knapsack import Knapsack
 from maxmargin.structures.decisions.shortest_path import ShortestPath
 from maxmargin.structures.decisions.spanning_tree import SpanningTree
@@ -37,6 +38,7 @@ __all__ = [
     "Chain",
     "Constituents",
     "Constraints",
+    "ContextFree",
     "Deduction",
     "Dependencies",
     "DerivationLayout",

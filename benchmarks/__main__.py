@@ -39,6 +39,8 @@ NAMES = (
     "parsing",
     "strings",
     "rna",
+    "constituency",
+    "segments",
     "networks",
     "scene",
     "alignment",

@@ -22,6 +22,7 @@ from maxmargin import (
     MulticlassSVM,
     MultiLabelSVM,
     NetworkSVM,
+    SegmentSVM,
     StructuredSVM,
     TreeSVM,
     estimators,
@@ -318,12 +319,18 @@ def test_the_score_is_the_share_that_is_right(kind):
         return
     right, total = 0, 0
     for x, truth, output in zip(kind.X, kind.y, fitted.predict(kind.X), strict=True):
-        if isinstance(
-            kind.estimator, MatchingSVM | GeneralMatchingSVM
-        ):  # twice the links found, by found and true
-            found, true = ({tuple(link) for link in links.tolist()} for links in (output, truth))
+        # twice the links or segments found, by found and true
+        if isinstance(kind.estimator, MatchingSVM | GeneralMatchingSVM | SegmentSVM):
+            found, true = ({tuple(own) for own in both} for both in (output, truth))
             right += 2 * len(found & true)
             total += len(found) + len(true)
+        elif np.ndim(truth) == 2:  # parts
+            layout, own = x[1], fitted.structure_
+            a, b = (
+                own.encode(y, layout)[: np.prod(own.variables(layout))] for y in (truth, output)
+            )
+            right += np.sum(a == b)
+            total += len(a)
         elif isinstance(output, tuple):  # 0/1 items
             items = len(x[0] if isinstance(x, tuple) else x)
             total += items

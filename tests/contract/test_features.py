@@ -59,6 +59,7 @@ CASES = [
     conjoined_case(1, KINDS["tied"], "tied", **FLAGS[-1]),
     conjoined_case(4, KINDS["none"], "none", bias=True, ends=False, transitions=False),
     Case("parts", PartFeatures(), lambda x: np.asarray(x, dtype=float).T),
+    Case("parts-labels", PartFeatures(labels=3), reference.labelled_rows, 3),
     Case("parts-bias", PartFeatures(bias=True), reference.rows_and_one),
 ]
 every_map = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -29,6 +29,7 @@ from maxmargin.tasks.registry import find_task_command
 from maxmargin.tasks.segmentation.points.files import read_scans
 from maxmargin.tasks.tagging.token_templates import parse_templates
 
+BRACKETS = [b"( (S (NP-SBJ (DT the) (NN cat)) (VP (VBZ sleeps)) (. .)) )\n\n(X (-NONE- *) (A b))\n"]
 STRINGS = [
     b"pairs\nword\nA\tp\ta\t-\nB\tf\ta\ts\n# 0\n\nword\nA\tx\nB\ty\n",
     b">fam\tset\nkKPr-\ndR-rA\n>b\nAC\nAC\n",
@@ -135,6 +136,11 @@ def strings_read(path, rng):
     data = find_task_command("strings").read([path], {})
     for (a, b), links in zip(data.inputs, data.outputs, strict=True):
         assert all(i < len(a) and j < len(b) for i, j in links)
+
+
+def constituency_read(path, rng):
+    data = find_task_command("constituency").read([path], {})
+    assert [len(x) for x in data.inputs] == [len(y.words()) for y in data.outputs]
 
 
 def tagging_read(path, rng):
@@ -419,6 +425,7 @@ PARSERS = {
     "columns": Parser(text(COLUMNS), columns),
     "tagging": Parser(text(COLUMNS), tagging_read),
     "strings": Parser(text(STRINGS), strings_read),
+    "constituency": Parser(text(BRACKETS), constituency_read),
     "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
     "decision": Parser(text(TABLES), decision_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),

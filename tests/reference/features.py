@@ -42,3 +42,8 @@ def rows_and_one(x):
     """Column p: row p of x, then a one, whose weight is the bias."""
     x = np.asarray(x, dtype=float)
     return np.vstack([x.T, np.ones(len(x))])
+
+
+def labelled_rows(x, labels=3):
+    """Columns of row p: its features, once for the weights of each label."""
+    return np.kron(np.asarray(x, dtype=float), np.eye(labels)).T

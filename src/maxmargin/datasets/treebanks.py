@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.datasets._files import Source, find_file, has_file, read_file
+from maxmargin.datasets._files import Source, find_file, find_local, has_file, read_file
 from maxmargin.datasets.dependencies import load_dependencies
 from maxmargin.formats.conllu import read_conllu
+from maxmargin.validation.brackets import clean_tree, read_trees, write_tree
 from maxmargin.validation.options import Seed
 
 #: folder -> the beginning of its files' names, the repository, and the commit that is known
@@ -24,22 +25,26 @@ _PENN_TRAIN = 3000  # sentences; the rest are "dev"
 
 
 class Treebank(NamedTuple):
-    """Sentences and their trees, as `DependencyParser` takes them.
+    """Sentences and their trees, as `DependencyParser` or `ConstituencyParser` takes them.
 
     Parameters
     ----------
-    sentences : list of list of dict
-        Tokens with CoNLL-U's names of columns.
-    trees : list of list of (int, str)
-        Heads, from 1, 0 for the root, and relations.
+    sentences : list of list of dict or of tuple
+        Tokens with CoNLL-U's names of columns, or (form, part of speech).
+    trees : list of list of (int, str), or of str
+        Heads, from 1, 0 for the root, and relations; or bracketed trees.
     """
 
-    sentences: list[list[dict[str, str]]]
-    trees: list[list[tuple[int, str]]]
+    sentences: list[list[Any]]
+    trees: list[Any]
 
 
 def load_treebank(
-    name: str = "ud_english_lines", subset: str = "train", path: str | os.PathLike | None = None
+    name: str = "ud_english_lines",
+    subset: str = "train",
+    path: str | os.PathLike | None = None,
+    *,
+    constituents: bool = False,
 ) -> Treebank:
     """Load a treebank.
 
@@ -53,6 +58,8 @@ def load_treebank(
     path : str, path or None, default=None
         The file (plain or gzip), its folder, or the folder that holds one of that name. None means
         the folder in MAXMARGIN_DATA, then the cache, then the official address.
+    constituents : bool, default=False
+        Whether trees are those of constituents, without traces; of "nltk_treebank".
 
     Returns
     -------
@@ -62,7 +69,9 @@ def load_treebank(
     if subset not in ("train", "dev", "test"):
         raise ValueError(f"subset is {subset!r}, expected 'train', 'dev' or 'test'.")
     if name == "nltk_treebank":
-        return _load_penn(subset, path)
+        return (_load_brackets if constituents else _load_penn)(subset, path)
+    if constituents:
+        raise ValueError(f"{name!r} has no constituents, only 'nltk_treebank' does.")
     if name not in _UD:
         known = ", ".join(map(repr, [*_UD, "nltk_treebank"]))
         raise ValueError(f"name is {name!r}, expected one of {known}.")
@@ -105,6 +114,17 @@ def _load_penn(subset: str, path: str | os.PathLike | None) -> Treebank:
         [{"form": token.word, "upos": token.tag} for token in own] for own in data.sentences[places]
     ]
     return Treebank(sentences, [[(int(h) + 1, "_") for h in own] for own in data.heads[places]])
+
+
+def _load_brackets(subset: str, path: str | os.PathLike | None) -> Treebank:
+    source = "https://github.com/nltk/nltk_data, packages/corpora/treebank.zip, its files joined"
+    names = ("wsj_combined.mrg.gz", "wsj_combined.mrg")
+    found = find_local("nltk_treebank", names, path, source)
+    lines = read_file(found).decode("utf-8", errors="replace").split("\n")
+    trees = [clean_tree(tree) for tree, _ in read_trees(lines, str(found))]
+    places = slice(_PENN_TRAIN) if subset == "train" else slice(_PENN_TRAIN, None)
+    kept = [tree for tree in trees[places] if tree is not None]
+    return Treebank([tree.words() for tree in kept], [write_tree(tree) for tree in kept])
 
 
 #: words of the treebank made here, by part of speech

@@ -10,6 +10,7 @@ from maxmargin.estimators.multi_label import MultiLabelSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.network import NetworkSVM
 from maxmargin.estimators.restrictions import Restriction
+from maxmargin.estimators.segment import SegmentSVM
 from maxmargin.estimators.tree import TreeSVM
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MulticlassSVM",
     "Restriction",
     "NetworkSVM",
+    "SegmentSVM",
     "StructuredSVM",
     "TreeSVM",
 ]

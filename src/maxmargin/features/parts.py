@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.features.base import FeatureMap, Group, append_ones
+from maxmargin.validation.options import Count
 from maxmargin.validation.samples import Rows, check_rows
 
 
@@ -14,16 +15,20 @@ class PartFeatures(FeatureMap):
     """One row of features for each part: a sample is a matrix (n_parts, n_features), dense or CSR.
 
     Part p scores `row p . w`. The features may depend on input and output alike; the rows are in
-    the order of the structure's parts.
+    the order of the structure's parts. With several labels a row describes as many parts side by
+    side, which have weights of their own: W of shape (n_features + bias, labels), row by row.
 
     Parameters
     ----------
     bias : bool, default=False
         Whether to add a feature that is 1 for every part; its weight is the last one.
+    labels : int, default=1
+        Number of parts that each row describes.
     """
 
-    def __init__(self, bias: bool = False):
+    def __init__(self, bias: bool = False, labels: Count = 1):
         self.bias = bias
+        self.labels = labels
 
     def check(self, X: Any) -> Rows:
         return check_rows(X)
@@ -32,10 +37,10 @@ class PartFeatures(FeatureMap):
         return X.n_columns
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        return n_columns + bool(self.bias)
+        return (n_columns + bool(self.bias)) * self.labels
 
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         matrix = X.matrix
         if self.bias:
             matrix = append_ones(matrix, np.arange(matrix.shape[0]))
-        return [Group(matrix, X.lengths, 1, 0)]
+        return [Group(matrix, X.lengths, self.labels, 0)]

@@ -5,6 +5,7 @@ label may occur on one side only. A ratio whose denominator is zero is 0.0, in e
 """
 
 from maxmargin.metrics.alignment import alignment_error_rate, alignment_precision, alignment_recall
+from maxmargin.metrics.brackets import BracketScores, bracket_scores
 from maxmargin.metrics.calibration import (
     ReliabilityTable,
     brier_score,
@@ -39,6 +40,7 @@ from maxmargin.metrics.trees import AttachmentScores, attachment_scores
 
 __all__ = [
     "AttachmentScores",
+    "BracketScores",
     "LabelScore",
     "MultiLabelReport",
     "ReliabilityTable",
@@ -50,6 +52,7 @@ __all__ = [
     "alignment_precision",
     "alignment_recall",
     "attachment_scores",
+    "bracket_scores",
     "brier_score",
     "calibration_error",
     "chunk_f1",

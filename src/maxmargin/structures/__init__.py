@@ -3,6 +3,7 @@
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.constituents import Constituents
+from maxmargin.structures.context_free import ContextFree
 from maxmargin.structures.decisions.knapsack import Knapsack
 from maxmargin.structures.decisions.shortest_path import ShortestPath
 from maxmargin.structures.decisions.spanning_tree import SpanningTree
@@ -27,6 +28,7 @@ from maxmargin.structures.pair_alignment.pair_alignment import PairAlignment
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.restricted.restricted import Restricted
+from maxmargin.structures.segments import Segments
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
@@ -36,6 +38,7 @@ __all__ = [
     "Chain",
     "Constituents",
     "Constraints",
+    "ContextFree",
     "Deduction",
     "Dependencies",
     "DerivationLayout",
@@ -59,6 +62,7 @@ __all__ = [
     "Restricted",
     "RestrictedLayout",
     "Program",
+    "Segments",
     "ShortestPath",
     "SpanningTree",
     "Structure",

@@ -44,9 +44,6 @@ class Constituents(Structure):
         n, labels = sides_of(layout)
         return n * (n + 1) // 2 * labels
 
-    def variables(self, layout: Layout) -> tuple[int, int]:
-        return self.n_parts(layout), 1
-
     def vertex_size(self, layout: Layout) -> int:
         return 2 * sides_of(layout)[0] - 1
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maxmargin.tasks.alignment.word_aligner import WordAligner
     from maxmargin.tasks.alignment.word_statistics import WordStatistics
     from maxmargin.tasks.alignment.word_vectors import BilingualVectors, WordVectors, orthogonal_map
+    from maxmargin.tasks.constituency.constituency_parser import ConstituencyParser
     from maxmargin.tasks.parsing.dependency_parser import DependencyParser
     from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
     from maxmargin.tasks.segmentation.points.graphs import PointGraphs
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "AlignmentFeatures": "tasks.alignment.features",
     "BilingualVectors": "tasks.alignment.word_vectors",
+    "ConstituencyParser": "tasks.constituency.constituency_parser",
     "DependencyParser": "tasks.parsing.dependency_parser",
     "ImageGraphs": "tasks.segmentation.images.graphs",
     "PointGraphs": "tasks.segmentation.points.graphs",
@@ -59,6 +61,7 @@ _PLACES = {
 __all__ = [
     "AlignmentFeatures",
     "BilingualVectors",
+    "ConstituencyParser",
     "DependencyParser",
     "ImageGraphs",
     "PointGraphs",
@@ -86,6 +89,7 @@ __all__ = [
 TASK_COMMANDS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
     "parsing": "maxmargin.tasks.parsing.command:ParsingCommand",
+    "constituency": "maxmargin.tasks.constituency.command:ConstituencyCommand",
     "strings": "maxmargin.tasks.strings.command:StringsCommand",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
     "chain": "maxmargin.tasks.arrays.table:ChainCommand",

@@ -35,7 +35,7 @@ def constituents():
     rng, structure = np.random.default_rng(0), Constituents()
     X, y = [], []
     for layout in [(2, 2), (3, 2), (4, 2)] * 8:
-        x = rng.normal(size=(structure.n_parts(layout), 3))
+        x = 0.3 * rng.normal(size=(structure.n_parts(layout), 3))
         X.append((x, layout))
         y.append(structure.decode(structure.maximize(x @ [1.0, -2.0, 0.5], layout), layout))
     return Kind(StructuredSVM(structure, alpha=0.05), X, y)

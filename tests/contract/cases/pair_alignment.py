@@ -85,7 +85,7 @@ def pair_alignment():
     rng, structure = np.random.default_rng(0), PairAlignment()
     X, y = [], []
     for layout in [(2, 3), (3, 2), (3, 3), (4, 2)] * 6:
-        x = rng.normal(size=(structure.n_parts(layout), 3))
+        x = 0.3 * rng.normal(size=(structure.n_parts(layout), 3))
         X.append((x, layout))
         z = structure.maximize(x @ [1.0, -2.0, 0.5], layout)
         y.append(structure.decode(z, layout))

@@ -1,0 +1,434 @@
+"""Constituents of sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import StructuredSVM
+from maxmargin.estimators.probabilities import warn_if_uncalibrated
+from maxmargin.exceptions import SampleError
+from maxmargin.features import PartFeatures
+from maxmargin.metrics import BracketScores, bracket_scores
+from maxmargin.oracles.base import check_k
+from maxmargin.solvers import BCFW, OracleCache, Solver
+from maxmargin.structures import Constituents
+from maxmargin.structures.constituents import list_spans, span_numbers
+from maxmargin.tasks.base import Task
+from maxmargin.tasks.constituency.spans import (
+    SpanFeatures,
+    SpanRows,
+    binarise,
+    build_tree,
+    simplify_label,
+)
+from maxmargin.tasks.parsing.tokens import check_sentences
+from maxmargin.validation.brackets import Node, clean_tree, parse_tree, write_tree
+from maxmargin.validation.learned import check_array
+from maxmargin.validation.options import (
+    Count,
+    CountOrZero,
+    NJobs,
+    NonNegativeOrInf,
+    Penalty,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_option,
+    check_options,
+)
+from maxmargin.validation.samples import LaidOutRows, as_dense, check_sample_weight
+
+Sentences = Sequence[Sequence[Any]]
+#: columns to which features are hashed, as a power of two
+_BITS = 22
+#: times that a chain of labels is seen to be one of its own
+_CHAINS = 5
+
+
+class ConstituencyParser(Task):
+    """Constituency parser: labelled spans by a large margin over all binary trees.
+
+    Minimises over the weights w of features of spans and labels ::
+
+        alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + number of wrong spans]
+
+    where y are all labelled binary trees of a sentence. A sentence is a list of tokens (form, part
+    of speech), a tree a bracketed text such as ``"(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"``.
+    Traces, functions of labels and outer brackets without a label are removed. Features are words
+    and parts of speech at the ends of a span, inside and beside it, and its length.
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        Strength of the penalty; None means 10 / n for n sentences, or 1 / n for the likelihood.
+    solver : str, Solver or None, default=None
+        As for `StructuredSVM`. None means "auto" for the likelihood, else
+        ``BCFW(cache=OracleCache(size=10, passes=1))``.
+    tol : float, default=0.03
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=20
+        Largest number of passes over the sentences.
+    min_count : int, default=3
+        Features that fewer true spans have are left out.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(sentences, trees)``.
+    objective : {"margin", "likelihood"}, default="margin"
+        "likelihood" is a conditional random field over trees.
+
+    Attributes
+    ----------
+    model_ : StructuredSVM
+        The fitted model.
+    labels_ : ndarray of shape (n_labels,)
+        Labels of spans: of constituents, of chains of them joined by "+", and of spans that binary
+        trees need beside them.
+    numbers_ : ndarray of int32
+        Column of each hash of a feature, -1 for none.
+
+    Examples
+    --------
+    >>> trees = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"]
+    >>> trees += ["(S (NP (NNS dogs)) (VP (VBP bark)))"]
+    >>> sentences = [[("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")]]
+    >>> sentences += [[("dogs", "NNS"), ("bark", "VBP")]]
+    >>> parser = ConstituencyParser(min_count=1).fit(sentences, trees)
+    >>> parser.predict([[("the", "DT"), ("dog", "NN"), ("sleeps", "VBZ")]])
+    ['(S (NP (DT the) (NN dog)) (VP (VBZ sleeps)))']
+    """
+
+    model_: Any
+    labels_: np.ndarray
+    numbers_: np.ndarray
+
+    def __init__(
+        self,
+        alpha: Penalty | None = None,
+        solver: str | Solver | None = None,
+        tol: NonNegativeOrInf = 0.03,
+        max_epochs: CountOrZero = 20,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        *,
+        min_count: Count = 3,
+        n_jobs: NJobs = None,
+        warm_start: bool = False,
+        time_limit: PositiveOrInf | None = None,
+        callbacks: Sequence[Callback] = (),
+        objective: Literal["margin", "likelihood"] = "margin",
+    ):
+        self.alpha = alpha
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.min_count = min_count
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.objective = objective
+
+    def fit(
+        self, sentences: Sentences, trees: Sequence[str], sample_weight: Any = None
+    ) -> ConstituencyParser:
+        """Fit the weights of spans.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech); empty ones are ignored.
+        trees : sequence of str
+            Bracketed trees of the sentences.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sentences; None means equal weights.
+
+        Returns
+        -------
+        ConstituencyParser
+            The fitted estimator.
+        """
+        check_options(self)
+        words = check_words(sentences)
+        nodes = check_trees(trees, words)
+        weight = check_sample_weight(sample_weight, len(words))
+        kept = [i for i, own in enumerate(words) if own]
+        if not kept:
+            raise ValueError("there are no sentences with tokens to learn from.")
+        words, spans = [words[i] for i in kept], [binarise(nodes[i]) for i in kept]
+        labels = _learn_labels(spans)
+        features = SpanFeatures(_BITS)
+        numbers = self._number_features(features, words, spans)
+        learned = {"labels_": np.array(labels, dtype=str), "numbers_": numbers}
+
+        def on_rows(stopping: EarlyStopping) -> None:
+            held_out = check_words(stopping.X)
+            truth = check_trees(stopping.y, held_out)
+            some = [i for i, own in enumerate(held_out) if own]
+            stopping.X = _rows(features, [held_out[i] for i in some], numbers, len(labels))
+            stopping.y = [_targets(binarise(truth[i]), labels) for i in some]
+            stopping.metric = stopping.metric or _share_of_spans
+
+        with self._watched(on_rows) as callbacks:
+            fresh = self._make_model(len(words), len(labels))
+            model = self._start(fresh).set_params(callbacks=callbacks)
+            with self._learning(**learned, model_=model):
+                rows = _rows(features, words, numbers, len(labels))
+                model.fit(rows, [_targets(own, labels) for own in spans], weight[kept])
+        return self
+
+    def _number_features(
+        self, features: SpanFeatures, words: list[Any], spans: list[Any]
+    ) -> np.ndarray:
+        """Number the features that enough true spans have."""
+        counts = np.zeros(1 << _BITS, dtype=np.int64)
+        for sentence, own in zip(words, spans, strict=True):
+            i, j = np.array([span[:2] for span in own]).T
+            hashes = features.hash_spans(sentence)[span_numbers(i, j, len(sentence))]
+            np.add.at(counts, hashes.ravel(), 1)
+        often = np.flatnonzero(counts >= min(self.min_count, counts.max()))
+        numbers = np.full(1 << _BITS, -1, dtype=np.int32)
+        numbers[often] = np.arange(len(often))
+        return numbers
+
+    def _make_model(self, n: int, labels: int) -> StructuredSVM:
+        margin = self.objective == "margin"
+        alpha, solver = (10.0 if margin else 1.0) / n, BCFW(cache=OracleCache(10, 1))
+        return StructuredSVM(
+            Constituents(),
+            features=PartFeatures(labels=labels),
+            objective=self.objective,
+            loss="hamming-sum",
+            alpha=alpha if self.alpha is None else self.alpha,
+            solver=self.solver or (solver if margin else "auto"),
+        )
+
+    # -- predicting --------------------------------------------------------------------------------
+    def predict(self, sentences: Sentences) -> list[str]:
+        """Predict the tree of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech).
+
+        Returns
+        -------
+        list of str
+            Bracketed trees; empty for a sentence without tokens.
+        """
+        oracle, found = self._structure().oracle(), []
+        for words, layout, theta in self._scores(sentences):
+            found.append(self._tree(oracle.maximize(theta, layout)[0], words) if words else "")
+        return found
+
+    def predict_marginals(self, sentences: Sentences) -> list[dict[tuple[int, int, str], float]]:
+        """Compute the probabilities of constituents, the model being p(tree) ~ exp(score / T).
+
+        T is ``temperature_``. Those of margin training are suitable for ranking only, until
+        `calibrate` is called.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech).
+
+        Returns
+        -------
+        list of dict
+            Probabilities {(i, j, label): p} of words i to j - 1 having a label, where they are
+            above 0.001.
+        """
+        oracle, found = self._structure().oracle(), []
+        warn_if_uncalibrated(self.model_, 3)
+        for words, layout, theta in self._scores(sentences):
+            p = oracle.marginals(theta / self.temperature_, layout) if words else np.empty(0)
+            parts = np.flatnonzero(p > 1e-3)
+            span, label = np.divmod(parts, len(self.labels_))
+            i, j = (own[span].tolist() for own in list_spans(len(words)))
+            keys = zip(i, j, self.labels_[label].tolist(), strict=True)
+            found.append(dict(zip(keys, p[parts].tolist(), strict=True)))
+        return found
+
+    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[str, float]]]:
+        """Predict the k best trees of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech).
+        k : int
+            Number of binary trees per sentence; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of list of (str, float)
+            Trees of each sentence with their scores, best first. Some may be the same but for spans
+            that only binary trees have.
+        """
+        structure, found = self._structure(), []
+        check_k(k)
+        for words, layout, theta in self._scores(sentences):
+            best = structure.k_best(theta, layout, k) if words else []
+            found.append([(self._tree(z, words), score) for z, score in best])
+        return found
+
+    def calibrate(self, sentences: Sentences, trees: Sequence[str]) -> ConstituencyParser:
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences that are not those of `fit`.
+        trees : sequence of str
+            Bracketed trees of the sentences.
+
+        Returns
+        -------
+        ConstituencyParser
+            The estimator itself.
+        """
+        check_is_fitted(self, "model_")
+        words = check_words(sentences)
+        nodes = check_trees(trees, words)
+        kept, labels = [i for i, own in enumerate(words) if own], self.labels_.tolist()
+        rows = _rows(SpanFeatures(_BITS), [words[i] for i in kept], self.numbers_, len(labels))
+        self.model_.calibrate(rows, [_targets(binarise(nodes[i]), labels) for i in kept])
+        return self
+
+    def score(self, sentences: Sentences, trees: Sequence[str]) -> float:
+        """Compute the F1 score of constituents, by the rules of evalb.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech).
+        trees : sequence of str
+            Bracketed trees of the sentences.
+
+        Returns
+        -------
+        float
+            F1 score from 0 to 1.
+        """
+        return self.report(sentences, trees).f1
+
+    def report(self, sentences: Sentences, trees: Sequence[str]) -> BracketScores:
+        """Compute precision, recall and F1 score of constituents, by the rules of evalb.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Lists of tokens (form, part of speech).
+        trees : sequence of str
+            Bracketed trees of the sentences.
+
+        Returns
+        -------
+        BracketScores
+            The scores.
+        """
+        words = check_words(sentences)
+        nodes, found = check_trees(trees, words), self.predict(words)
+        some = [i for i, own in enumerate(words) if own]
+        return bracket_scores([nodes[i] for i in some], [found[i] for i in some])
+
+    # -- inside ------------------------------------------------------------------------------------
+    def _structure(self) -> Any:
+        check_is_fitted(self, "model_")
+        return self.model_.structure_
+
+    def _scores(self, sentences: Sentences) -> Iterator[tuple[Any, Any, np.ndarray]]:
+        """The words of each sentence, its layout, and the scores of its parts."""
+        labels, features = len(self.labels_), SpanFeatures(_BITS)
+        w = as_dense(self.model_.coef_).reshape(-1, labels)
+        for words in check_words(sentences):
+            rows = SpanRows(features, [words], self.numbers_, labels)
+            scores = (rows.matrix @ w).ravel() if words else np.empty(0)
+            yield words, (len(words), labels), scores
+
+    def _tree(self, z: np.ndarray, words: Any) -> str:
+        spans = self._structure().decode(z, (len(words), len(self.labels_))).tolist()
+        return write_tree(build_tree([(i, j, str(self.labels_[k])) for i, j, k in spans], words))
+
+    def validate(self) -> None:
+        if not hasattr(self, "model_"):
+            return
+        check_option("ConstituencyParser: model_", self.model_, StructuredSVM)
+        columns = self.n_features_in_
+        name, shape = "ConstituencyParser: numbers_", (1 << _BITS,)
+        check_array(name, self.numbers_, np.int32, shape, -1, columns - 1)
+        size = columns * len(self.labels_)
+        if as_dense(self.model_.coef_).shape != (size,) or self.numbers_.max() != columns - 1:
+            raise ValueError("ConstituencyParser: the model has another number of features")
+
+
+def check_words(sentences: Any) -> list[list[tuple[str, str]]]:
+    """Tokens as pairs (form, part of speech); errors name the sentence."""
+    found = []
+    for i, sentence in enumerate(check_sentences(sentences)):
+        for t, token in enumerate(sentence):
+            good = isinstance(token, tuple | list) and len(token) >= 2
+            if not good or not all(isinstance(own, str) and own for own in token[:2]):
+                raise SampleError.of(
+                    i, f", token {t}: {token!r:.60}, expected (form, part of speech).",
+                    noun="sentence",
+                )  # fmt: skip
+        found.append([(str(token[0]), str(token[1])) for token in sentence])
+    return found
+
+
+def check_trees(trees: Any, words: list[list[tuple[str, str]]]) -> list[Any]:
+    """Clean trees of sentences; errors name the sentence."""
+    if isinstance(trees, str) or not hasattr(trees, "__len__"):
+        raise TypeError(f"trees is a {type(trees).__name__}, expected a list of bracketed texts.")
+    if len(trees) != len(words):
+        raise ValueError(f"{len(words)} sentences but {len(trees)} trees.")
+    found: list[Node | None] = []
+    for i, (tree, own) in enumerate(zip(trees, words, strict=True)):
+        if not own:
+            found.append(None)
+            continue
+        try:
+            node = clean_tree(parse_tree(tree) if isinstance(tree, str) else tree)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise SampleError.of(i, f": {error}", noun="sentence") from error
+        count = len(node.words()) if node is not None else 0
+        if count != len(own):
+            raise SampleError.of(
+                i, f": its tree has {count} words without traces, but there are {len(own)} tokens.",
+                noun="sentence",
+            )  # fmt: skip
+        found.append(node)
+    return found
+
+
+def _learn_labels(spans: list[Any]) -> list[str]:
+    counts = Counter(label for own in spans for *_, label in own)
+    known = [label for label, count in counts.items() if "+" not in label or count >= _CHAINS]
+    tops = {label.split("+")[0] for label in counts}
+    return sorted({"", *known, *tops})
+
+
+def _targets(spans: list[Any], labels: list[str]) -> np.ndarray:
+    number = {label: k for k, label in enumerate(labels)}
+    return np.array([(i, j, number[simplify_label(label, number)]) for i, j, label in spans])
+
+
+def _rows(
+    features: SpanFeatures, words: list[Any], numbers: np.ndarray, n_labels: int
+) -> LaidOutRows:  # fmt: skip
+    rows = SpanRows(features, words, numbers, n_labels)
+    return LaidOutRows(rows, rows.layouts)
+
+
+def _share_of_spans(truth: Any, outputs: Any) -> float:
+    pairs = [({*map(tuple, a.tolist())}, {*map(tuple, b.tolist())}) for a, b in
+             zip(truth, outputs, strict=True)]  # fmt: skip
+    return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)

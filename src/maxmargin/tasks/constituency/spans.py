@@ -1,0 +1,162 @@
+"""Trees as labelled spans of binary ones, and features of all spans of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures.base import Layout
+from maxmargin.structures.constituents import list_spans
+from maxmargin.validation.brackets import Node
+from maxmargin.validation.samples import Rows, SampleRows
+
+#: marks labels of spans that binary trees need beside their constituents
+_INNER = "@"
+#: joins labels of chains of single branches
+_CHAIN = "+"
+#: longest spans whose parts of speech are one feature
+_SHORT = 4
+
+Span = tuple[int, int, str]
+
+
+def binarise(tree: Node) -> list[Span]:
+    """All spans of the binary tree, the last branches taken together first."""
+    found: list[Span] = []
+
+    def visit(node: Node, start: int) -> int:
+        labels = []
+        while len(node.children) == 1:
+            labels.append(node.label)
+            (node,) = node.children
+        if not node.children:
+            found.append((start, start + 1, _CHAIN.join(labels)))
+            return start + 1
+        labels.append(node.label)
+        begins, end = [], start
+        for child in node.children:
+            begins.append(end)
+            end = visit(child, end)
+        found.append((start, end, _CHAIN.join(labels)))
+        found.extend((begin, end, _INNER + node.label) for begin in begins[1:-1])
+        return end
+
+    visit(tree, 0)
+    return found
+
+
+def build_tree(spans: Sequence[Span], words: Sequence[tuple[str, str]]) -> Node:
+    """The tree of labelled spans of a binary one, such as `binarise` gives."""
+    ordered = iter(sorted(spans, key=lambda span: (span[0], -span[1])))
+
+    def visit(top: bool) -> list[Node]:
+        i, j, label = next(ordered)
+        if j == i + 1:
+            nodes = [Node(words[i][1], (), words[i][0])]
+        else:
+            nodes = visit(False) + visit(False)
+        inner = not label or label.startswith(_INNER)
+        chain = [label.removeprefix(_INNER) or "S"] if inner and top and len(nodes) > 1 else []
+        for own in reversed(chain or ([] if inner else label.split(_CHAIN))):
+            nodes = [Node(own, tuple(nodes))]
+        return nodes
+
+    return visit(True)[0]
+
+
+def simplify_label(label: str, known: Any) -> str:
+    """A label that is known: of a rare chain its top, of others none."""
+    top = label.split(_CHAIN)[0]
+    return label if label in known else top if top in known else ""
+
+
+class SpanFeatures:
+    """Makes features of all spans: words and parts of speech at their ends, inside and beside."""
+
+    def __init__(self, bits: int):
+        self.bits = bits
+        self._codes: dict[str, int] = {}
+
+    def hash_spans(self, sentence: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Numbers of the features of each span, (n_spans, n_features), from 0 to 2 ** bits - 1."""
+        n = len(sentence)
+        forms = self._encode(["<"] * 2 + [form.lower() for form, _ in sentence] + [">"] * 2)
+        ends = self._encode(["<"] * 2 + [form.lower()[-3:] for form, _ in sentence] + [">"] * 2)
+        tags = self._encode(["<"] * 2 + [tag for _, tag in sentence] + [">"] * 2)
+        i, j = list_spans(n)
+        first, last, before, after = i + 2, j + 1, i + 1, j + 2
+        length = np.minimum(j - i, 5) + (j - i > 10) + (j - i > 20)
+        W, T, E = (lambda at, own=own: own[at] for own in (forms, tags, ends))
+        short = np.where(j - i <= _SHORT, self._sequence(tags, i, j), 0)
+        kinds = [
+            (length,), (W(first), length), (W(last), length), (W(before),), (W(after),),
+            (T(first), length), (T(last), length), (T(before), length), (T(after), length),
+            (E(first), T(first)), (E(last), T(last)),
+            (T(first), T(last), length), (W(first), T(last)), (T(first), W(last)),
+            (T(before), T(first)), (T(last), T(after)), (T(before), T(after), length),
+            (T(before), T(first), T(last), T(after)), (T(before), T(first), T(last)),
+            (T(first), T(last), T(after)), (W(before), T(first)), (T(last), W(after)),
+            (W(first), W(last)), (T(first), T(first + 1), T(last), T(last - 1)),
+            (T(before - 1), T(before), T(first)), (T(last), T(after), T(after + 1)),
+            (short, length), (short, T(before), T(after)), (i == 0, j == n, T(last), length),
+        ]  # fmt: skip
+        with np.errstate(over="ignore"):
+            return np.stack([self._mix(k, kind) for k, kind in enumerate(kinds, 1)], axis=1)
+
+    def _encode(self, texts: list[str]) -> np.ndarray:
+        found = [self._codes.get(text) for text in texts]
+        for k, text in enumerate(texts):
+            if found[k] is None:
+                found[k] = self._codes[text] = crc32(text.encode("utf-8", "surrogatepass")) + 1
+        return np.array(found, dtype=np.uint64)
+
+    def _sequence(self, tags: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(i), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            for d in range(_SHORT):
+                own = np.where(i + d < j, tags[np.minimum(i + d + 2, len(tags) - 1)], 7)
+                total = total * np.uint64(0x9E3779B97F4A7C15) + own.astype(np.uint64)
+        return total
+
+    def _mix(self, kind: int, values: tuple[Any, ...]) -> np.ndarray:
+        total: Any = np.uint64(kind)
+        for own in values:
+            total = (total ^ np.asarray(own).astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            total = total ^ (total >> np.uint64(29))
+        return (total >> np.uint64(64 - self.bits)).astype(np.int64)
+
+
+class SpanRows(SampleRows):
+    """A row for each span of each sentence, made where they are asked for.
+
+    numbers : column of each hash, -1 for none. n_labels : of a span.
+    """
+
+    def __init__(
+        self, features: SpanFeatures, sentences: Sequence[Any], numbers: np.ndarray, n_labels: int
+    ):  # fmt: skip
+        self._features, self._sentences, self._numbers = features, sentences, numbers
+        self.layouts: list[Layout] = [(len(own), n_labels) for own in sentences]
+        self.lengths = np.array([n * (n + 1) // 2 for n, _ in self.layouts], dtype=np.int64)
+        self.n_columns = int(numbers.max()) + 1
+
+    @property
+    def matrix(self) -> sparse.csr_array:
+        return self.part(0, len(self.lengths)).matrix
+
+    def part(self, first: int, last: int) -> Rows:
+        """The rows of some of the sentences."""
+        hashes = [self._features.hash_spans(own) for own in self._sentences[first:last]]
+        columns = self._numbers[np.concatenate(hashes)]
+        columns.sort(axis=1)
+        kept = columns >= 0
+        kept[:, 1:] &= columns[:, 1:] != columns[:, :-1]  # two features may share a hash
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        found = columns[kept]
+        data = np.ones(len(found), dtype=np.int8)
+        shape = (len(columns), self.n_columns)
+        return Rows(sparse.csr_array((data, found, indptr), shape=shape), self.lengths[first:last])

@@ -1,0 +1,90 @@
+"""What is particular to ContextFree; tests/contract tests what all structures do."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from contract.cases.context_free import RULES, context_free
+from maxmargin.structures import ContextFree
+
+
+def inside(rules, scores, words, start):
+    """Sum over all trees, by the plainest recursion there is."""
+
+    def total(symbol, i, j):
+        value = 0.0
+        for rule, score in zip(rules, scores, strict=True):
+            if rule[0] != symbol:
+                continue
+            if len(rule) == 2:
+                value += np.exp(score) * (j == i + 1 and words[i] == rule[1])
+            else:
+                for k in range(i + 1, j):
+                    value += np.exp(score) * total(rule[1], i, k) * total(rule[2], k, j)
+        return value
+
+    return total(start, 0, len(words))
+
+
+def test_sums_over_random_grammars():
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        names, words = "ABC", "xy"
+        rules = [rule for rule in product(names, names, names) if rng.random() < 0.4]
+        rules = [("A", "A", "B"), *(rule for rule in rules if rule != ("A", "A", "B"))]
+        rules += [rule for rule in product(names, words) if rng.random() < 0.8]
+        own, scores = ContextFree(rules), rng.normal(size=len(rules))
+        for n in (1, 2, 4):
+            sentence = tuple(rng.choice(list(words), n).tolist())
+            expected = inside(rules, scores, sentence, "A")
+            try:
+                theta = np.zeros(own.n_parts(sentence))
+                theta[: len(rules)] = scores
+                found = own.log_partition(theta, sentence)
+            except ValueError:
+                assert expected == 0
+            else:
+                assert found == pytest.approx(np.log(expected), abs=1e-12)
+
+
+def test_a_model_is_learned():
+    kind = context_free()
+    assert kind.fit(tol=0.01).score(kind.X, kind.y) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("rules", "layout", "words"),
+    [
+        ([], ("a",), "there are none"),
+        ([("S", "a", "b", "c")], ("a",), "found \\('S', 'a', 'b', 'c'\\)"),
+        ([("S", "a"), ("S", "a")], ("a",), "a rule twice"),
+        (RULES, ("c",), "no rule of the grammar has the word 'c'"),
+        (RULES, (), "one at least"),
+        (RULES, "ab", "must be a tuple of words"),
+        (
+            [("S", "S", "A"), ("S", "a"), ("A", "b")],
+            ("a", "a"),
+            "derives no tree of 'S' over 'a a'",
+        ),
+    ],
+)
+def test_grammars_and_sentences_that_do_not_fit_are_refused(rules, layout, words):
+    own = ContextFree(rules)
+    with pytest.raises(ValueError, match=words):
+        own.maximize(np.zeros(own.n_parts(layout)), layout)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([(0, 2, "S"), (0, 1, "A"), (1, 2, "A")], "words 0 to 1 need a rule"),
+        ([(0, 2, "S"), (0, 1, "A")], "words 0 to 1 need a rule"),
+        ([(0, 1, "S"), (1, 2, "S")], "words 0 to 1 need a rule"),
+        ([(0, 2, "A"), (0, 1, "S"), (1, 2, "A")], "need a rule"),
+        ([1, 2], "a list of spans"),
+    ],
+)
+def test_what_is_no_tree_is_refused(y, words):
+    with pytest.raises(ValueError, match=words):
+        ContextFree(RULES).encode(y, ("a", "b"))

@@ -1,0 +1,198 @@
+"""ConstituencyParser on sentences made here, its command, and what both refuse."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.base import clone
+
+import maxmargin
+from maxmargin.callbacks import EarlyStopping
+from maxmargin.cli.main import root
+from maxmargin.datasets import load_treebank
+from maxmargin.metrics import bracket_scores
+from maxmargin.tasks import ConstituencyParser
+from maxmargin.tasks.constituency.spans import binarise, build_tree, simplify_label
+from maxmargin.validation.brackets import Node, clean_tree, parse_tree, read_trees, write_tree
+
+PENN = """
+( (S (NP-SBJ-1 (NP (DT the) (NN cat)) (, ,) (ADJP (JJ old)))
+    (VP (VBZ is) (NP (-NONE- *T*))) (. .)))
+"""
+CLEAN = "(S (NP (NP (DT the) (NN cat)) (, ,) (ADJP (JJ old))) (VP (VBZ is)) (. .))"
+WORDS = {"DT": ["the", "a"], "NN": ["cat", "dog", "bird"], "IN": ["near", "with"], "VBZ": ["sees"]}
+
+
+def make_tree(rng):
+    def word(tag):
+        return Node(tag, (), str(rng.choice(WORDS[tag])))
+
+    def phrase(depth):
+        base = Node("NP", (word("DT"), word("NN")))
+        if depth == 0 or rng.random() < 0.5:
+            return base
+        return Node("NP", (base, Node("PP", (word("IN"), phrase(depth - 1)))))
+
+    dot = Node(".", (), ".")
+    return Node("S", (phrase(1), Node("VP", (word("VBZ"), phrase(2))), dot))
+
+
+def make(n, seed):
+    rng = np.random.default_rng(seed)
+    trees = [make_tree(rng) for _ in range(n)]
+    return [tree.words() for tree in trees], [write_tree(tree) for tree in trees]
+
+
+SENTENCES, TREES = make(60, 0)
+OTHERS, OTHER_TREES = make(30, 1)
+
+
+@pytest.fixture(scope="module")
+def parser():
+    return ConstituencyParser().fit(SENTENCES, TREES)
+
+
+def test_sentences_are_parsed(parser, tmp_path):
+    assert parser.score(OTHERS, OTHER_TREES) > 0.95
+    found = parser.predict([*OTHERS, []])
+    assert found[-1] == ""
+    assert [parse_tree(tree).words() for tree in found[:-1]] == OTHERS
+    parser.save(tmp_path / "model.mm")
+    assert maxmargin.load(tmp_path / "model.mm").predict(OTHERS) == found[:-1]
+    assert np.array_equal(clone(parser).fit(SENTENCES, TREES).coef_, parser.coef_)
+
+
+def test_best_trees_and_probabilities(parser):
+    (best,) = parser.predict_k_best(OTHERS[:1], 3)
+    assert best[0][0] == parser.predict(OTHERS[:1])[0]
+    assert [score for _, score in best] == sorted((score for _, score in best), reverse=True)
+    model = ConstituencyParser(objective="likelihood", tol=0.1).fit(SENTENCES[:30], TREES[:30])
+    (p,) = model.predict_marginals(OTHERS[:1])
+    assert p[0, len(OTHERS[0]), "S"] > 0.9
+    assert sum(p.values()) == pytest.approx(2 * len(OTHERS[0]) - 1, abs=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert model.calibrate(OTHERS, OTHER_TREES).temperature_ > 0
+
+
+def test_early_stopping_scores_held_out_sentences():
+    stopping = EarlyStopping(OTHERS, OTHER_TREES, patience=1)
+    ConstituencyParser(callbacks=[stopping], tol=0.0).fit(SENTENCES[:20], TREES[:20])
+    assert stopping.best_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("sentences", "trees", "words"),
+    [
+        (SENTENCES[:2], TREES[:1], "2 sentences but 1 trees"),
+        (SENTENCES[:1], TREES[0], "trees is a str"),
+        (SENTENCES[:1], ["(S (A b)"], "sentence 0: .*1 brackets of the tree do not close"),
+        (SENTENCES[:1], ["(S (A b)) x"], "found 'x' outside of brackets"),
+        (SENTENCES[:1], ["(S (A b))"], "sentence 0: its tree has 1 words without traces"),
+        (SENTENCES[:1], ["(S (A b) (B c)) (C (D e))"], "found 2 bracketed trees"),
+        ([[("a",)]], ["(S (A a))"], "sentence 0, token 0: .*expected \\(form, part of speech\\)"),
+        ([["a"]], ["(S (A a))"], "sentence 0, token 0"),
+        ([[]], [""], "no sentences with tokens"),
+    ],
+)
+def test_what_is_no_sentence_or_tree_is_refused(sentences, trees, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        ConstituencyParser().fit(sentences, trees)
+
+
+def test_forged_models_are_refused(parser):
+    changed = clone(parser)
+    for name, value in {
+        "numbers_": np.where(parser.numbers_ == 0, -1, parser.numbers_),
+        "labels_": parser.labels_[1:],
+    }.items():
+        changed.__dict__.update(parser.__dict__ | {name: value})
+        if name == "numbers_":
+            changed.numbers_ = parser.numbers_ + np.int32(10**6)
+        with pytest.raises(ValueError, match="ConstituencyParser"):
+            changed.validate()
+
+
+# -- trees -----------------------------------------------------------------------------------------
+def test_trees_are_cleaned_binarised_and_built_again():
+    tree = clean_tree(parse_tree(PENN))
+    assert write_tree(tree) == CLEAN
+    spans = binarise(tree)
+    assert len(spans) == 2 * len(tree.words()) - 1
+    assert (4, 5, "ADJP") not in spans
+    assert (3, 4, "ADJP") in spans
+    assert (2, 4, "@NP") in spans
+    assert build_tree(spans, tree.words()) == tree
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        own = make_tree(rng)
+        assert build_tree(binarise(own), own.words()) == own
+    assert clean_tree(parse_tree("(S (-NONE- *))")) is None
+    chain = parse_tree("(S (VP (VB go)))")
+    assert binarise(chain) == [(0, 1, "S+VP")]
+    assert build_tree([(0, 1, "S+VP")], chain.words()) == chain
+
+
+def test_rare_labels_become_known_ones():
+    known = {"", "S", "S+VP"}
+    labels = [simplify_label(own, known) for own in ("S+VP", "S+NP", "X", "@X", "")]
+    assert labels == ["S+VP", "S", "", "", ""]
+
+
+def test_files_of_trees_name_lines():
+    trees = list(read_trees(["", "( (S (A b))", ")", "(X (Y z))"], "file"))
+    assert [where for _, where in trees] == ["file, line 2", "file, line 4"]
+    with pytest.raises(ValueError, match="line 1: a bracket has one word, or brackets, inside it"):
+        list(read_trees(["(S a b)"]))
+    with pytest.raises(ValueError, match="line 1: a bracket has one word"):
+        list(read_trees(["(S)"]))
+    with pytest.raises(ValueError, match="more than 400 brackets are open"):
+        list(read_trees(["(S " * 401]))
+
+
+def test_scores_are_those_of_evalb():
+    truth = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (PRT (RP in))) (. .))"
+    found = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (ADVP (RP in)) (. .))"
+    scores = bracket_scores([truth], [found])
+    assert (scores.precision, scores.recall, scores.f1) == (0.75, 0.75, 0.75)
+    assert scores.n_constituents == 4
+    assert bracket_scores([truth], ["( " + truth + ")"]).exact == 1
+    assert bracket_scores([PENN], [CLEAN]).f1 == 1
+    with pytest.raises(ValueError, match="1 true trees, but 0"):
+        bracket_scores([truth], [])
+
+
+# -- command and data ------------------------------------------------------------------------------
+def test_trees_are_trained_on_evaluated_and_predicted(tmp_path):
+    for name, trees in (("train", TREES), ("dev", OTHER_TREES)):
+        (tmp_path / name).write_text("\n".join(f"( {tree} )" for tree in trees))
+
+    def call(*arguments):
+        result = CliRunner().invoke(root, [str(own) for own in arguments])
+        assert result.exit_code == 0, result.output
+        return result
+
+    run = tmp_path / "run"
+    call("train", "constituency", "--data", tmp_path / "train", "--out", run, "--max-epochs", 5)
+    found = json.loads(call("evaluate", run, tmp_path / "dev", "--json").stdout)
+    scores = {own["name"]: own["value"] for own in found["metrics"]}
+    assert scores["f1"] > 0.9
+    (tmp_path / "flat").write_text("(X (DT the) (NN cat))")
+    call("predict", run, tmp_path / "flat", "--out", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "(NP (DT the) (NN cat))\n"
+    (tmp_path / "bad").write_text("(S (A b)")
+    result = CliRunner().invoke(
+        root, ["train", "constituency", "--data", str(tmp_path / "bad"), "--out", str(run / "x")]
+    )
+    assert "do not close" in str(result.exception)
+
+
+def test_constituents_are_loaded(tmp_path):
+    (tmp_path / "wsj_combined.mrg").write_text(PENN * 2)
+    sentences, trees = load_treebank("nltk_treebank", "train", tmp_path, constituents=True)
+    assert trees == [CLEAN] * 2
+    assert sentences[0][:2] == [("the", "DT"), ("cat", "NN")]
+    with pytest.raises(ValueError, match="has no constituents"):
+        load_treebank("ud_english_lines", constituents=True)

@@ -124,6 +124,13 @@ def test_what_cannot_be_is_said(make, error, message):
         make()
 
 
+def test_scores_that_are_not_numbers_name_the_instance():
+    given = torch.zeros(3, 5)
+    given[1, 2] = float("nan")
+    with pytest.raises(ValueError, match="instance 1: scores must be finite"):
+        mt.StructuredHinge(TopK(2))(given, torch.eye(3, 5))
+
+
 def test_a_linear_network_by_spo_plus_comes_near_the_certified_optimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))

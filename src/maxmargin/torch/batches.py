@@ -63,6 +63,11 @@ def call_oracles(
     if not structure.oracle().has(ability):
         kind = type(structure).__name__
         raise MissingAbilityError(f"{kind} has no `{ability}`, which this loss or layer needs.")
+    bad = np.isnan(scores) | (scores == np.inf)
+    if bad.any():
+        ends = np.cumsum([structure.n_parts(layout) for layout in layouts])
+        i = int(np.searchsorted(ends, np.argmax(bad), side="right"))
+        raise ValueError(f"instance {i}: scores must be finite or -inf (forbidden).")
     samples = Samples.from_scores(structure, layouts, scores, n_jobs)
     out = np.empty(len(scores))
     return out, samples.apply(ability, np.zeros(1), out=out)

@@ -318,3 +318,31 @@ def test_values_that_are_minimised_are_noticed():
     with pytest.warns(UserWarning, match='Is it sense="max"'):
         model = DecisionSVM(Knapsack([1, 1, 2], 2), alpha=0.1).fit(rng.normal(size=(20, 2)), values)
     assert str(model.regret(rng.normal(size=(20, 2)), values)) == "0.0"
+
+
+def test_sets_are_decisions_of_rows_too():
+    X, costs = instances(40)
+    best = DecisionSVM(PATH, alpha=0.1).fit(X, costs).decide(costs)
+    sets = [set(np.flatnonzero(z).tolist()) for z in best]
+    by_sets = DecisionSVM(PATH, alpha=0.1).fit(X, decisions=sets)
+    by_rows = DecisionSVM(PATH, alpha=0.1).fit(X, decisions=best)
+    np.testing.assert_array_equal(by_sets.coef_, by_rows.coef_)
+    with pytest.raises(ValueError, match="sets do not say how many parts"):
+        DecisionSVM(TopK(2), alpha=0.1).fit(X, decisions=[{0, 1}] * 40)
+
+
+ROUND = ShortestPath([(0, 1), (1, 2), (2, 1), (0, 2), (2, 0), (1, 0)], 0, 2)
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_paths_through_cycles_are_simple_or_an_error(sense):
+    X, costs = instances(40, parts=6)
+    sign = 1.0 if sense == "min" else -1.0
+    model = DecisionSVM(ROUND, sense, alpha=0.1).fit(X, sign * costs)
+    simple = {(1, 1, 0, 0, 0, 0), (0, 0, 0, 1, 0, 0)}
+    assert set(map(tuple, model.predict(X).tolist())) <= simple
+    assert set(map(tuple, model.predict(-50 * X).tolist())) <= simple  # where cycles would pay
+    with pytest.raises(SampleError, match="sample 0: edge . is on a cycle beside the path"):
+        DecisionSVM(ROUND, sense, alpha=0.1).fit(X, -sign * costs)
+    with pytest.raises(SampleError, match="is on a cycle"):
+        DecisionSVM(ROUND, alpha=0.1).fit(X, decisions=[[0, 1, 1, 1, 0, 0]] * 40)

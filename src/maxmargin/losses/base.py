@@ -66,18 +66,22 @@ class PartCosts(Loss):
 
     Parameters
     ----------
-    function : callable
+    function : callable or None, default=None
         `function(truth, layout)` returns the costs c, one number per part; truth is the vertex of
-        the true output.
+        the true output. None: each sample has costs of its own, given to `fit` beside y as
+        `node_weight`, one array per sample.
     """
 
-    def __init__(self, function: Callable[[np.ndarray, Layout], np.ndarray]):
+    def __init__(self, function: Callable[[np.ndarray, Layout], np.ndarray] | None = None):
         self.function = function
 
     def costs(
         self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        costs = np.asarray(self.function(truth, layout), dtype=np.float64)
+        if self.function is None and node_weight is None:
+            raise ValueError("function=None takes costs from fit(X, y, node_weight=costs).")
+        found = node_weight if self.function is None else self.function(truth, layout)
+        costs = np.asarray(found, dtype=np.float64)
         if costs.shape != truth.shape:
             raise ValueError(f"part costs have shape {costs.shape}, expected {truth.shape}.")
         if not np.isfinite(costs).all():

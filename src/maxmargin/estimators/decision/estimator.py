@@ -26,9 +26,11 @@ from maxmargin.estimators.decision.inputs import (
     encode_decision,
     is_table,
     stack_outputs,
+    why_no_decision,
 )
 from maxmargin.estimators.decision.mistakes import find_mistakes
 from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales, scale_rows
+from maxmargin.exceptions import SampleError
 from maxmargin.features import DecisionFeatures, FeatureMap
 from maxmargin.features.base import part_features
 from maxmargin.losses import Loss, resolve_loss
@@ -37,6 +39,7 @@ from maxmargin.result import State
 from maxmargin.solvers import Solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
+from maxmargin.structures.decisions.selection import Selection
 from maxmargin.validation.learned import check_array
 from maxmargin.validation.options import (
     Bounds,
@@ -260,11 +263,24 @@ class DecisionSVM(StructuredSVM):
             return costs, y.decisions
         if known.decisions is None:
             assert costs is not None
-            return costs, self._decide([self._sign() * own for own in costs], layouts)
+            return costs, self._decide_by_costs(costs, layouts)
         check_targets(known.decisions, len(layouts))
         made = zip(known.decisions, layouts, strict=True)
         found = [encode_decision(self.structure_, i, *one) for i, one in enumerate(made)]
         return costs, found
+
+    def _decide_by_costs(self, costs: list[Any], layouts: list[Layout]) -> list[np.ndarray]:
+        """The best decisions; an error where the best output is not a decision."""
+        found = self._decide([self._sign() * own for own in costs], layouts)
+        for i, (z, layout) in enumerate(zip(found, layouts, strict=True)):
+            why = why_no_decision(self.structure_, z, layout)
+            if why:
+                raise SampleError.of(
+                    i,
+                    f": {why}, because its costs pay for cycles: they must not sum to less than 0"
+                    ' over any, with sense="max" not to more.',
+                )
+        return found
 
     def _warn_of_mistakes(
         self, costs: list[Any], made: list[np.ndarray], layouts: list[Layout], given: Any
@@ -372,7 +388,7 @@ class DecisionSVM(StructuredSVM):
         self.feature_map_ = self._choose_features(X)
         self.layout_, self.n_parts_ = None, 0
         if self.feature_map_.per_instance:
-            self.layout_ = self.structure_.layout_of(count_parts(y))
+            self.layout_ = self.structure_.layout_of(count_parts(self.structure_, y))
         rows, given = self._check_X(X)
         self._learn_names(X)
         layouts = self._layouts(rows, given)
@@ -438,6 +454,8 @@ class DecisionSVM(StructuredSVM):
 
     # -- predicting --------------------------------------------------------------------------------
     def _output(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        if isinstance(self.structure_, Selection):
+            return self.structure_.decode(z, layout)
         whole = np.rint(z)
         return whole.astype(np.int64) if np.abs(whole - z).max() < 1e-6 else z.copy()
 

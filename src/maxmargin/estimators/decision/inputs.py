@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from maxmargin._numba.packed_samples import Points
 from maxmargin.exceptions import SampleError
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
+from maxmargin.structures.decisions.selection import Selection
 from maxmargin.validation.samples import is_list
 
 
@@ -124,16 +125,22 @@ def take_instances(X: Any, which: np.ndarray) -> Any:
     return X[which] if isinstance(X, np.ndarray) else [X[i] for i in which]
 
 
-def count_parts(y: Any) -> int:
-    """How many parts the first instance has, by its costs or its decision."""
+def count_parts(structure: Structure, y: Any) -> int:
+    """How many parts instances have, by the structure, or by the costs or decision of the first."""
     known = as_instances(y)
     given = known.decisions if known.costs is None else known.costs
     if not is_list(given) or not len(given):
         raise ValueError("give costs, or decisions=, one for each row of X.")
+    size = structure.size() if isinstance(structure, Selection) else None
+    if known.costs is None and size is not None:
+        return size
     first = given.to_numpy()[0] if hasattr(given, "to_numpy") else given[0]
     if np.ndim(first) != 1 or isinstance(first, str):
         what = "decisions" if known.costs is None else "costs"
-        raise ValueError(f"{what} must be of shape (n_instances, n_parts), or a list of vectors.")
+        hint = ", as sets do not say how many parts there are" if isinstance(first, Set) else ""
+        raise ValueError(
+            f"{what} must be of shape (n_instances, n_parts), or a list of vectors{hint}."
+        )
     return len(first)
 
 
@@ -147,12 +154,17 @@ def encode_decision(structure: Structure, i: int, y: Any, layout: Layout) -> np.
     try:
         if z.shape != (count,) or not ((z == 0) | (z == 1)).all():
             z = structure.encode(y, layout)
-        why = structure.why_infeasible(z, layout)
+        why = structure.why_infeasible(z, layout) or why_no_decision(structure, z, layout)
     except (ValueError, IndexError, TypeError) as error:
         why = str(error).rstrip(".")
     if why:
         raise SampleError.of(i, f": its decision does not fit its structure ({why}).")
     return z
+
+
+def why_no_decision(structure: Structure, z: np.ndarray, layout: Layout) -> str:
+    """Why an output of the oracle is not a decision, such as a path with cycles; "" if it is."""
+    return structure.why_no_decision(z, layout) if isinstance(structure, Selection) else ""
 
 
 def as_points(vertices: list[np.ndarray]) -> Points:

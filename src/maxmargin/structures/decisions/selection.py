@@ -50,6 +50,23 @@ class Selection(Structure):
             raise ValueError(why)
         return z
 
+    def why_no_decision(self, z: np.ndarray, layout: Layout) -> str:
+        """Tell why an output is not a decision, where the oracle's outputs are more than these.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Output.
+        layout : Layout
+            Its layout.
+
+        Returns
+        -------
+        str
+            Reason; empty if it is one.
+        """
+        return ""
+
     def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         return np.rint(z).astype(np.int64)
 

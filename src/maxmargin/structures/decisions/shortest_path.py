@@ -37,7 +37,8 @@ class ShortestPath(Selection):
     sum to more than 0. With costs that are not negative there are none. Under loss-augmented
     scores there may be some, which makes training pessimistic, never wrong: the hull of flows has
     the paths among its vertices, and certificates are proofs for it. Flows are found by searches
-    for shortest ways, the first of which is all that is needed where no score is positive.
+    for shortest ways, the first of which is all that is needed where no score is positive. `decode`
+    leaves the cycles out, so that what estimators predict are simple paths.
     """
 
     listed_in = "edges"
@@ -95,6 +96,29 @@ class ShortestPath(Selection):
             node = int(np.flatnonzero(wrong)[0])
             return f"edges do not form a path from {self.source} to {self.target}: see node {node}"
         return ""
+
+    def why_no_decision(self, z: np.ndarray, layout: Layout) -> str:
+        left = np.flatnonzero(np.rint(z) - self.decode(z, layout))
+        return f"edge {left[0]} is on a cycle beside the path" if len(left) else ""
+
+    def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        # the path alone: of the edges of a flow, those of a shortest way by their number
+        edges, used = np.asarray(self.edges), np.flatnonzero(np.rint(z))
+        after: dict[int, list[int]] = {}
+        for e in used.tolist():
+            after.setdefault(int(edges[e, 0]), []).append(e)
+        by, queue = {int(self.source): -1}, [int(self.source)]
+        for node in queue:  # which grows meanwhile
+            for e in after.get(node, ()):
+                head = int(edges[e, 1])
+                if head not in by:
+                    by[head] = e
+                    queue.append(head)
+        path, node = np.zeros(len(edges), dtype=np.int64), int(self.target)
+        while by.get(node, -1) >= 0:
+            path[by[node]] = 1
+            node = int(edges[by[node], 0])
+        return path
 
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         edges = self._graph()

@@ -63,7 +63,7 @@ def chain_case(name, layouts, medium, tied=True, **masks):
     return Case(name, Chain(tied=tied, **forbidden), sequences(tied, **masks), layouts, medium)
 
 
-def matching_case(name, layouts, medium, row_cap=1, column_cap=1):
+def matching_case(name, layouts, medium, row_cap=1, column_cap=1, complete=False):
     def vertices(layout):
         plain = isinstance(layout, tuple)
         sides = layout if plain else layout.shape
@@ -72,9 +72,10 @@ def matching_case(name, layouts, medium, row_cap=1, column_cap=1):
         if not plain:
             rows = rows if layout.row_caps is None else layout.row_caps
             columns = columns if layout.column_caps is None else layout.column_caps
-        return matchings.vertices(edges, rows, columns)
+        found = matchings.vertices(edges, rows, columns)
+        return [z for z in found if not complete or sum(z) == min(sides)]
 
-    return Case(name, Matching(row_cap, column_cap), vertices, layouts, medium)
+    return Case(name, Matching(row_cap, column_cap, complete), vertices, layouts, medium)
 
 
 def tree_case(name, layouts, medium, tied=True, pairs=None):
@@ -231,6 +232,7 @@ CASES = [
     ),
     matching_case("matching", PAIRS, [(8, 5), (6, 7)]),
     matching_case("matching-sparse", SPARSE, [Candidates((9, 8), some_edges((9, 8), 3))]),
+    matching_case("matching-complete", PAIRS, [(8, 5), (6, 7)], complete=True),
     matching_case("matching-caps-2-1", PAIRS, [(8, 5)], 2, 1),
     matching_case("matching-caps-2-2", PAIRS, [(7, 6)], 2, 2),
     matching_case(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from maxmargin.estimators import StructuredSVM
-from maxmargin.exceptions import MissingAbilityError
+from maxmargin.estimators import MatchingSVM, StructuredSVM
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.inputs import Bipartite
 from maxmargin.structures import Candidates, Matching
 from reference import linear, matchings
 from reference.interior_point import nearest
@@ -436,3 +437,41 @@ def test_flows_end_where_scores_are_tied_up_to_rounding(seed):
     found = Matching().maximize(theta, layout)
     best = linear.best_value(Matching().constraints(layout), theta)
     assert theta @ found == pytest.approx(best, abs=1e-9)
+
+
+# -- complete matchings ----------------------------------------------------------------------------
+
+
+def test_complete_matchings_are_assignments_of_any_scale():
+    rng, structure = np.random.default_rng(0), Matching(complete=True)
+    for sides in [(1, 1), (5, 5), (4, 7), (7, 4), (30, 30)]:
+        for scale in (1e-9, 1.0, 1e9):
+            scores = scale * (rng.normal(size=sides) - 2.0)  # links by themselves do not pay
+            rows, columns = linear_sum_assignment(scores, maximize=True)
+            z = structure.maximize(scores.ravel(), sides)
+            assert z.sum() == min(sides)
+            assert scores.ravel() @ z == pytest.approx(scores[rows, columns].sum(), rel=1e-10)
+
+
+def test_what_cannot_be_complete_is_named():
+    structure = Matching(complete=True)
+    star = Candidates((2, 2), [(0, 0), (1, 0)])
+    with pytest.raises(InfeasibleError, match="no matching of allowed links is complete"):
+        structure.maximize(np.zeros(2), star)
+    with pytest.raises(ValueError, match="1 links, but complete .* of 2 rows and 3 columns have 2"):
+        structure.encode([(0, 1)], (2, 3))
+    with pytest.raises(ValueError, match="complete=True goes with caps of 1"):
+        Matching(2, 1, complete=True).n_parts((2, 3))
+    X = [Bipartite((2, 2), [(0, 0), (1, 0)], np.ones((2, 1)))]
+    with pytest.raises(ValueError, match="sample 0: .*complete"):
+        MatchingSVM(complete=True).fit(X, [[(0, 0)]])
+
+
+def test_learned_permutations_are_permutations():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 5, 5, 3))
+    scores = X @ [1.0, -0.5, 0.2] + rng.normal(0, 0.5, size=(40, 5, 5))
+    y = [np.column_stack(linear_sum_assignment(own, maximize=True)) for own in scores]
+    model = MatchingSVM(alpha=0.1, tol=0.01, complete=True).fit(X, y)
+    assert {len(links) for links in model.predict(X)} == {5}
+    assert model.score(X, y) > 0.6

@@ -48,7 +48,8 @@ class MatchingSVM(StructuredSVM):
     """Structural SVM for bipartite matchings: learned costs of an assignment.
 
     A link (j, k) scores w . x[j, k]; the prediction is the best set of links in which no row and no
-    column is used more often than allowed. Rows and columns may remain unmatched: a link by itself
+    column is used more often than allowed. Rows and columns may remain unmatched, unless matchings
+    are complete: a link by itself
     improves the score if its own is positive. -x @ ``coef_`` are the learned costs.
 
     A sample x is an array of shape (J, K, n_features), the features of every pair, or a
@@ -65,6 +66,8 @@ class MatchingSVM(StructuredSVM):
         Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
     row_cap, column_cap : int, default=1
         Largest number of links of a row, and of a column.
+    complete : bool, default=False
+        Whether every node of the smaller side is in a link, as in assignments; with caps of 1 only.
     bias : bool, default=True
         Learn a constant that is added to the score of every link.
     kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
@@ -112,6 +115,7 @@ class MatchingSVM(StructuredSVM):
         *,
         row_cap: Cap = 1,
         column_cap: Cap = 1,
+        complete: bool = False,
         bias: bool = True,
         n_jobs: NJobs = None,
         warm_start: bool = False,
@@ -129,6 +133,7 @@ class MatchingSVM(StructuredSVM):
         self.verbose = verbose
         self.row_cap = row_cap
         self.column_cap = column_cap
+        self.complete = complete
         self.bias = bias
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -138,7 +143,7 @@ class MatchingSVM(StructuredSVM):
         self.kernel = kernel
 
     def _make_structure(self) -> Structure:
-        return Matching(self.row_cap, self.column_cap)
+        return Matching(self.row_cap, self.column_cap, self.complete)
 
     def _make_features(self) -> FeatureMap:
         return PartFeatures(self.bias)

@@ -32,34 +32,41 @@ MatchingLayout = Layout | Candidates
 class Matching(Structure):
     """Links between J rows and K columns, each node in a limited number. layout = (J, K).
 
-    Every node may stay unmatched. Parts: one per edge; all pairs row by row for a layout (J, K),
-    else the edges of a `Candidates`. An output y is an array of pairs (row, column), sorted.
+    Every node may stay unmatched, unless matchings are complete. Parts: one per edge; all pairs row
+    by row for a layout (J, K), else the edges of a `Candidates`. An output y is an array of pairs
+    (row, column), sorted.
 
     Parameters
     ----------
     row_cap, column_cap : int, default=1
         Maximum number of links of a row or a column, unless the layout is a `Candidates` with its
         own capacities. An edge is used at most once.
+    complete : bool, default=False
+        Whether every node of the smaller side is in a link, as in assignments; with capacities of 1
+        only.
 
     Notes
     -----
     `marginals` is the entropic projection on the polytope: it maximises theta . z + H, where H is
     the entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
     `log_partition` is that maximum. These are *not* the marginals of a distribution over matchings,
-    which are #P-hard. It is available for capacities of 1 only.
+    which are #P-hard. It is available for capacities of 1 only, and not for complete matchings.
     """
 
     binary = True
 
-    def __init__(self, row_cap: Cap = 1, column_cap: Cap = 1):
+    def __init__(self, row_cap: Cap = 1, column_cap: Cap = 1, complete: bool = False):
         self.row_cap = row_cap
         self.column_cap = column_cap
+        self.complete = complete
 
     def _make_oracle(self) -> MatchingOracle:
-        return MatchingOracle(self)
+        return CompleteOracle(self) if self.complete is True else MatchingOracle(self)
 
     def n_parts(self, layout: MatchingLayout) -> int:
         rows, columns = sides_of(layout)
+        if self.complete and any((caps != 1).any() for caps in self._caps(layout)):
+            raise ValueError("complete=True goes with caps of 1; leave row and column caps out.")
         return layout.n_edges if isinstance(layout, Candidates) else rows * columns
 
     # -- caps --------------------------------------------------------------------------------------
@@ -135,6 +142,11 @@ class Matching(Structure):
                     f"{name} {node} is in {found[node]} links, at most {caps[node]} allowed;"
                     f" drop links or raise {f'{name}_caps[{node}]' if own else f'{name}_cap'}."
                 )
+        if self.complete and len(pairs) != min(sides):
+            raise ValueError(
+                f"{len(pairs)} links, but complete matchings of {sides[0]} rows and {sides[1]}"
+                f" columns have {min(sides)}; add links, or say complete=False."
+            )
         z = np.zeros(self.n_parts(layout))
         z[_numbers(pairs, layout)] = 1.0
         return z
@@ -161,7 +173,10 @@ class Matching(Structure):
         free = (caps[0][links[:, 0]] > 1) & (caps[1][links[:, 1]] > 1)
         matrix = sparse.vstack([*sums, sparse.eye_array(n, format="csr")[free]], format="csr")
         upper = np.concatenate([*caps, np.ones(int(free.sum()))]).astype(np.float64)
-        return Constraints(sparse.csr_array(matrix), np.full(len(upper), -np.inf), upper)
+        lower = np.full(len(upper), -np.inf)
+        if self.complete:  # each node of the smaller side is in a link
+            lower[slice(sides[0]) if sides[0] <= sides[1] else slice(sides[0], sum(sides))] = 1.0
+        return Constraints(sparse.csr_array(matrix), lower, upper)
 
     def vertices(self, layout: MatchingLayout) -> Iterator[np.ndarray]:
         links = _links(layout)
@@ -170,7 +185,8 @@ class Matching(Structure):
 
         def extend(part: int) -> Iterator[np.ndarray]:
             if part == len(links):
-                yield z.copy()
+                if not self.complete or z.sum() == min(sides_of(layout)):
+                    yield z.copy()
                 return
             yield from extend(part + 1)
             j, k = links[part]
@@ -243,6 +259,28 @@ class MatchingOracle(CompiledOracle):
     def warm_size(self, layout: MatchingLayout) -> int:
         # the prices of the rows and of the columns
         return sum(sides_of(layout))
+
+
+class CompleteOracle(MatchingOracle):
+    """Shortest augmenting paths for scores that are raised until every link pays."""
+
+    compiled: ClassVar[dict[str, str]] = {"maximize": "matching.complete"}
+    projects_by_maximize = True
+    when_none = "no matching of allowed links is complete."
+
+    def has(self, ability: str) -> bool:
+        return CompiledOracle.has(self, ability)
+
+    def scratch(self, layout: MatchingLayout) -> tuple[int, int]:
+        rows, columns = sides_of(layout)
+        parts = self.structure.n_parts(layout)
+        return rows + 2 * columns + parts, max(parts, 2 * rows + 4 * columns)
+
+    def warm_size(self, layout: MatchingLayout) -> int:
+        return 0
+
+    def check_layout(self, layout: MatchingLayout) -> None:
+        self.maximize(np.zeros(self.structure.n_parts(layout)), layout)
 
 
 def sides_of(layout: MatchingLayout) -> tuple[int, int]:

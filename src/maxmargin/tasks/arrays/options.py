@@ -67,6 +67,7 @@ NETWORK = (
 MATCHING = (
     Option("row-cap", int, 1, "in how many links a row may be"),
     Option("column-cap", int, 1, "in how many links a column may be"),
+    Option("complete", bool, False, "every node of the smaller side is in a link"),
     replace(BIAS, help="learn a constant that every link adds"),
     Option("positive", int, (),
            "features whose weights are kept 0 or more, by number, from 0; for the saddle-point"

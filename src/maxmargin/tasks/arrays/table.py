@@ -370,7 +370,7 @@ class MatchingCommand(ArrayTask):
     )
     #: those of the study of 2019, and the simplest one beside them
     compared = ("dual-extragradient", "bcfw", "perceptron")
-    estimator_class, passed = MatchingSVM, ("row-cap", "column-cap", "bias")
+    estimator_class, passed = MatchingSVM, ("row-cap", "column-cap", "complete", "bias")
     target, truth_is_optional = "links", True
     batch = 512
 

@@ -1,5 +1,7 @@
 """Costs learned for the decisions that are made by them."""
 
+import time
+import warnings
 from itertools import product
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy import sparse
 import maxmargin
 from maxmargin import DecisionSVM, domains
 from maxmargin.exceptions import SampleError
-from maxmargin.structures import Knapsack, Matching, ShortestPath, TopK
+from maxmargin.structures import Knapsack, Matching, ShortestPath, Structure, TopK
 
 
 def grid_edges(height, width):
@@ -346,3 +348,22 @@ def test_paths_through_cycles_are_simple_or_an_error(sense):
         DecisionSVM(ROUND, sense, alpha=0.1).fit(X, -sign * costs)
     with pytest.raises(SampleError, match="is on a cycle"):
         DecisionSVM(ROUND, alpha=0.1).fit(X, decisions=[[0, 1, 1, 1, 0, 0]] * 40)
+
+
+def test_a_time_limit_is_one_for_the_choice_of_alpha_and_the_fit():
+    X, costs = instances(40)
+    calls = []
+
+    def slow(theta):
+        calls.append(1)
+        time.sleep(0.002)
+        return PATH.maximize(theta, (12,))
+
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DecisionSVM(Structure.from_oracle(slow), time_limit=1.0, tol=1e-9).fit(X, costs)
+    # beside the limit: the best decisions, a fit for each fold that is given up, held-out losses
+    assert len(calls) < 1500
+    assert time.perf_counter() - begun < 20
+    assert model.predict(X).shape == (40, 12)

@@ -444,6 +444,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             )
         return found
 
+    def _time_left(self) -> float:
+        """Seconds of `time_limit` that are left for the run."""
+        return np.inf if self.time_limit is None else self.time_limit
+
     def _callbacks(self) -> list[Callback]:
         found = list(self.callbacks)
         if self.verbose:
@@ -451,7 +455,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if self.verbose > 1:
             found.append(Logger())
         if self.time_limit is not None:
-            found.append(TimeLimit(self.time_limit))
+            found.append(TimeLimit(self._time_left()))
         for callback in found:
             if isinstance(callback, EarlyStopping):
                 callback.bind(self._validation_score(callback))

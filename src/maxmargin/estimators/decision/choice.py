@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from maxmargin.callbacks import TimeLimit
 from maxmargin.estimators.decision.inputs import Chosen, Instances, is_table, take_instances
 from maxmargin.problem import Problem, Samples
 from maxmargin.validation.samples import check_sample_weight
@@ -51,7 +52,7 @@ def choose_by_folds(
     found: dict[str, DecisionSVM] = {}
     for kind in ("shared", "both"):
         trial = clone(model)
-        trial.alpha_, trial._weights_kind = 1.0, kind
+        trial.alpha_, trial._weights_kind, trial._begun = 1.0, kind, model._begun
         problem = trial._problem(X, y, sample_weight, None)
         y = Chosen(y.costs, np.split(problem.truth, problem.part_ptr[1:-1]))
         trial.alpha_, trial.cv_loss_ = _choose_alpha(trial, problem, X, y)
@@ -67,7 +68,7 @@ def _choose_alpha(
     model: DecisionSVM, problem: Problem, X: Any, y: Instances
 ) -> tuple[float, dict[float, float]]:
     """The alpha that loses least on held-out folds, and what each loses."""
-    alphas, end = _alphas_to_try(problem), monotonic() + (model.time_limit or np.inf) / 2
+    alphas, end = _alphas_to_try(problem), monotonic() + model._time_left() / 2
     weight = problem.packed.weight
     lost = np.zeros(len(alphas))
     count = (5 if y.n < _MANY else 3) if model.cv is None else model.cv
@@ -134,6 +135,7 @@ def _follow(
             problem.alpha = alpha
             if state is not None:
                 state = state.move_to_refit(problem.weights(state.z))
-            result = solver.run(problem, state, [])
+            limits = [TimeLimit(max(end - monotonic(), 0.0))] if np.isfinite(end) else []
+            result = solver.run(problem, state, limits)
             state, found = result.state, lost(result.w)
         yield found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from time import monotonic
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -158,6 +159,7 @@ class DecisionSVM(StructuredSVM):
     n_parts_: CountOrZero
     _weights_kind: str
     _previous: Any
+    _begun: float
     _depth: ClassVar[int] = 4
 
     def __init__(
@@ -371,7 +373,7 @@ class DecisionSVM(StructuredSVM):
         self.__dict__.pop("_weights_kind", None)
         known = costs if isinstance(costs, Instances) else Instances(costs, decisions)
         self.cv_loss_ = {}
-        self._previous = previous
+        self._previous, self._begun = previous, monotonic()
         if self.alpha != "cv":
             self.alpha_ = float(self.alpha)
         else:
@@ -379,9 +381,14 @@ class DecisionSVM(StructuredSVM):
         try:
             super().fit(X, known, sample_weight)
         finally:
-            for name in ("_previous", "_weights_kind"):
+            for name in ("_previous", "_weights_kind", "_begun"):
                 self.__dict__.pop(name, None)
         return self
+
+    def _time_left(self) -> float:
+        """What the choice of alpha has left; a run without any still begins."""
+        begun = self.__dict__.get("_begun", monotonic())
+        return max(super()._time_left() - (monotonic() - begun), 0.0)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
         self.structure_ = self._make_structure()

@@ -229,3 +229,18 @@ def test_strings(monkeypatch, capsys, tmp_path):
     assert float(re.search(r"exactly right ([\d.]+)%", output)[1]) > 80
     assert int(re.search(r"^(\d+) of 20 words find", output, re.M)[1]) >= 15
     assert not list(tmp_path.iterdir())
+
+
+def test_constituency(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("constituency.py", [], monkeypatch, capsys)
+    assert float(re.search(r"f1=([\d.]+)", output)[1]) > 0.95
+    assert not list(tmp_path.iterdir())
+
+
+def test_segments(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("segments.py", [], monkeypatch, capsys)
+    segments, chain = (float(own) for own in re.findall(r"([\d.]+)% of positions", output))
+    assert segments > max(chain, 90)
+    assert not list(tmp_path.iterdir())

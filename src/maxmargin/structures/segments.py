@@ -33,8 +33,8 @@ class Segments(Structure):
 
     Notes
     -----
-    The best segments and sums over all of them take O(n K (K + max_length)) and
-    O(n K^2 max_length) steps (Sarawagi and Cohen 2004).
+    The best segments and sums over all of them take O(n K (K + max_length)) steps (Sarawagi and
+    Cohen 2004).
     """
 
     def __init__(self, max_length: Count = 8):
@@ -114,7 +114,7 @@ class SegmentOracle(CompiledOracle):
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
         n, labels = _sides(layout)
-        return 3 * (n + 1) * labels, (n + 1) * labels
+        return (4 * n + 8) * labels, (n + 1) * labels
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         theta = check_scores(self.structure, theta, layout)

@@ -10,6 +10,7 @@ from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.multi_label import make_multilabel
 from maxmargin.datasets.puppets import make_puppets
+from maxmargin.datasets.rna import load_rna
 from maxmargin.datasets.scene_and_yeast import load_scene, load_yeast
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
@@ -28,6 +29,7 @@ __all__ = [
     "load_horses",
     "load_isprs",
     "load_letters",
+    "load_rna",
     "load_scene",
     "load_string_pairs",
     "load_treebank",

@@ -2,12 +2,12 @@
 
 from maxmargin.tasks import RNAFolder
 
-SEQUENCES = ["GGGCAAAAGCCC", "GGGGAAACCCC", "GCGCAAAAGCGC", "GGCCUUUUGGCC"] * 2
-STRUCTURES = ["((((....))))", "((((...))))", "((((....))))", "((((....))))"] * 2
+BASES = ["GGGCAAAAGCCC", "GGGGAAACCCC", "GCGCAAAAGCGC", "GGCCUUUUGGCC"] * 2
+BRACKETS = ["((((....))))", "((((...))))", "((((....))))", "((((....))))"] * 2
 
 
 def fit(folder):
-    return folder.fit(SEQUENCES, STRUCTURES)
+    return folder.fit(BASES, BRACKETS)
 
 
 TASKS = {RNAFolder(max_epochs=3): fit}

@@ -4,6 +4,7 @@ from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
 from maxmargin.datasets.decisions import load_energy_knapsack, load_vrp_daily
 from maxmargin.datasets.dependencies import load_dependencies
+from maxmargin.datasets.disulfides import load_disulfides
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
 from maxmargin.datasets.isprs import load_isprs
@@ -24,6 +25,7 @@ __all__ = [
     "load_alignment",
     "load_conll2000",
     "load_dependencies",
+    "load_disulfides",
     "load_energy_knapsack",
     "load_hansards",
     "load_horses",

@@ -101,16 +101,12 @@ def _read_fasta(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
             if number:
                 yield _checked(title, bases, brackets, f"{name}, line {number}")
             title, number, bases, brackets = line[1:].strip(), at, "", ""
-        elif _is_structure(line):
-            brackets += line.split()[0]
+        elif bases and not line.replace(" ", "").isalpha() and not brackets:
+            brackets = line.split()[0]  # an energy may follow
         elif brackets:
             raise ValueError(f"{name}, line {at}: bases after the structure of {title!r}.")
         else:
             bases += "".join(line.split())
-
-
-def _is_structure(line: str) -> bool:
-    return line[0] in "([{<)]}>" + _UNPAIRED or ("." in line and not line.isalpha())
 
 
 def _checked(title: str, bases: str, brackets: str, where: str) -> RNARecord:

@@ -20,7 +20,7 @@ PAIRS = ("AU", "CG", "GC", "GU", "UA", "UG")
 _IS_PAIR = np.zeros((N_SYMBOLS, N_SYMBOLS), dtype=bool)
 _IS_PAIR[tuple(np.array([[BASES.index(b) for b in pair] for pair in PAIRS]).T)] = True
 _CODES = np.full(128, -1, dtype=np.int64)
-for _letters, _code in (("A", 0), ("C", 1), ("G", 2), ("UT", 3), ("NRYSWKMBDHVXIZ.-*", OTHER)):
+for _letters, _code in (("A", 0), ("C", 1), ("G", 2), ("UTP", 3), ("NRYSWKMBDHVXIZ.-*", OTHER)):
     for _letter in _letters:
         _CODES[[ord(_letter), ord(_letter.lower())]] = _code
 
@@ -42,7 +42,7 @@ def check_sequences(sequences: Any) -> list[str]:
 
 
 def encode_bases(sequence: str, i: int = 0) -> np.ndarray:
-    """The symbols of a sequence; T is U, letters for several bases are one symbol of their own.
+    """The symbols of a sequence; T and P, pseudouridine, are U; other letters of IUPAC are one.
 
     i : number of the sample, for errors.
     """

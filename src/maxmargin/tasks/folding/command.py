@@ -45,7 +45,7 @@ class FoldingCommand(TaskCommand):
     options = (
         Option("crossing", bool, False, "Fold what is left over once more: pairs may cross."),
         Option("energies", bool, True, "Use published free energies as a feature."),
-        Option("max-sequences", int, 300, "Sequences to learn from at most; 0 means all."),
+        Option("max-sequences", int, 200, "Sequences to learn from at most; 0 means all."),
         Option("format", ("dbn", "bpseq", "ct"), "dbn", "What `predict` writes.", of_data=True),
     )
 

@@ -39,8 +39,8 @@ from maxmargin.validation.options import (
 from maxmargin.validation.samples import as_dense, check_sample_weight
 
 Sequences = Sequence[str]
-#: pairs of the second pass are this much less welcome, and have this many bases between them
-_SECOND, _SECOND_LOOP = 0.5, 3
+#: how much more pairs of the second pass are worth; by folds of PseudoBase
+_SECOND = 2.0
 
 
 class RNAFolder(Task):
@@ -60,12 +60,12 @@ class RNAFolder(Task):
     Parameters
     ----------
     alpha : float or None, default=None
-        Strength of the penalty; None means 1 for the likelihood, 10 for margins.
+        Strength of the penalty; None means 2 for the likelihood, 0.001 for margins.
     solver : str, Solver or None, default=None
         As for `StructuredSVM`. None means "lbfgs" for the likelihood, else "auto".
     tol : float, default=0.01
         Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=25
+    max_epochs : int, default=15
         Largest number of passes over the sequences.
     min_loop : int, default=3
         Least number of bases between two that are paired. Pairs that are closer, that cross others
@@ -80,7 +80,7 @@ class RNAFolder(Task):
         one of largest score.
     gamma : float, default=2.0
         What a right pair is worth, beside two right unpaired bases; more means more pairs.
-    max_samples : int or None, default=300
+    max_samples : int or None, default=200
         Number of sequences to learn from at most, drawn at random, those with many relatives less
         often; None means all. A thousand weights need no more, and time is saved.
     callbacks : sequence of Callback, default=()
@@ -113,7 +113,7 @@ class RNAFolder(Task):
         alpha: Penalty | None = None,
         solver: str | Solver | None = None,
         tol: NonNegativeOrInf = 0.01,
-        max_epochs: CountOrZero = 25,
+        max_epochs: CountOrZero = 15,
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
@@ -122,7 +122,7 @@ class RNAFolder(Task):
         crossing: bool = False,
         decoding: Literal["expected", "best"] = "expected",
         gamma: Positive = 2.0,
-        max_samples: Count | None = 300,
+        max_samples: Count | None = 200,
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
@@ -211,7 +211,7 @@ class RNAFolder(Task):
 
     def _model(self) -> StructuredSVM:
         likelihood = self.objective == "likelihood"
-        alpha = self.alpha if self.alpha is not None else 1.0 if likelihood else 10.0
+        alpha = self.alpha if self.alpha is not None else 2.0 if likelihood else 1e-3
         solver: Any = LBFGS() if likelihood else "auto"
         return StructuredSVM(
             NestedPairs(self.min_loop),

@@ -214,6 +214,12 @@ def test_multilabel(monkeypatch, capsys):
     assert float(right[0][1]) > float(right[2][1])
 
 
+def test_disulfides(monkeypatch, capsys):
+    output = run("disulfides.py", [], monkeypatch, capsys)
+    plain, learned = (float(own) for own in re.findall(r"([\d.]+) of the bonds", output))
+    assert learned > plain + 0.1
+
+
 def test_parsing(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     output = run("parsing.py", [], monkeypatch, capsys)

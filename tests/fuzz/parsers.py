@@ -44,6 +44,11 @@ COLUMNS = [
 ]
 TABLES = [b"a,b,cost 1\n1,2.5,3\n4,-1e-3,6\n", b"1;2\n3;4\n\n", b'"x"\t"y, z"\n1\t2\n']
 SENTENCES = [b"the cat sleeps\na dog\n\n", b"<s snum=1> the cat </s>\n<s snum=2> a </s>\n"]
+RNA = [
+    b">5s_a\nGGGAAACCC\n(((...)))\n>b\nGGAACCAAGG\n((..[[))]]\n",
+    b"# x\n1 G 3\n2 A 0\n3 C 1\n",
+    b"3 x\n1 G 0 2 3 1\n2 A 1 3 0 2\n3 C 2 0 1 3\n",
+]
 NAACL = [b"1 1 1 S\n1 2 2 P 0.5\n2 1 1\n", b"12 1 1\n13 0 2 S\n"]
 LABEL_SETS = [b"0,2 1:0.5 3:-1e-3\n 2:1\n# x\n1\nsea,wood 1:.25 2:0\n", b"a 1:1\n\n2:3\n"]
 PHARAOH = [b"0-0 1-2 2?1\n\n0-0\n", b"1-1 2p2\n"]
@@ -120,6 +125,11 @@ def columns(path, rng):
     for sentence in read_columns(path, ColumnFormat(**column_options(rng))):
         assert len(sentence.rows) == len(sentence.fields)
         assert len({len(token) for token in sentence.fields}) <= 1
+
+
+def folding_read(path, rng):
+    data = find_task_command("folding").read([path], {})
+    assert all(len(x) == len(y) for x, y in zip(data.inputs, data.outputs, strict=True))
 
 
 def parsing_read(path, rng):
@@ -426,6 +436,7 @@ PARSERS = {
     "tagging": Parser(text(COLUMNS), tagging_read),
     "strings": Parser(text(STRINGS), strings_read),
     "constituency": Parser(text(BRACKETS), constituency_read),
+    "folding": Parser(text(RNA), folding_read),
     "parsing": Parser(text(COLUMNS[3:4]), parsing_read),
     "decision": Parser(text(TABLES), decision_read),
     "tagging predict": Parser(text(COLUMNS), tagging_predict),

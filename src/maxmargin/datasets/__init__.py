@@ -4,12 +4,14 @@ from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
 from maxmargin.datasets.decisions import load_energy_knapsack, load_vrp_daily
 from maxmargin.datasets.dependencies import load_dependencies
+from maxmargin.datasets.disulfides import load_disulfides
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
 from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.multi_label import make_multilabel
 from maxmargin.datasets.puppets import make_puppets
+from maxmargin.datasets.rna import load_rna
 from maxmargin.datasets.scene_and_yeast import load_scene, load_yeast
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
@@ -23,11 +25,13 @@ __all__ = [
     "load_alignment",
     "load_conll2000",
     "load_dependencies",
+    "load_disulfides",
     "load_energy_knapsack",
     "load_hansards",
     "load_horses",
     "load_isprs",
     "load_letters",
+    "load_rna",
     "load_scene",
     "load_string_pairs",
     "load_treebank",

@@ -29,6 +29,7 @@ from maxmargin.metrics.multi_label import (
     multi_label_f1,
     multi_label_scores,
 )
+from maxmargin.metrics.pairs import PairScores, pair_scores
 from maxmargin.metrics.segmentation import (
     SampleScore,
     SegmentationReport,
@@ -41,6 +42,7 @@ from maxmargin.metrics.trees import AttachmentScores, attachment_scores
 __all__ = [
     "AttachmentScores",
     "BracketScores",
+    "PairScores",
     "LabelScore",
     "MultiLabelReport",
     "ReliabilityTable",
@@ -53,6 +55,7 @@ __all__ = [
     "alignment_recall",
     "attachment_scores",
     "bracket_scores",
+    "pair_scores",
     "brier_score",
     "calibration_error",
     "chunk_f1",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maxmargin.tasks.alignment.word_statistics import WordStatistics
     from maxmargin.tasks.alignment.word_vectors import BilingualVectors, WordVectors, orthogonal_map
     from maxmargin.tasks.constituency.constituency_parser import ConstituencyParser
+    from maxmargin.tasks.folding.rna_folder import RNAFolder
     from maxmargin.tasks.parsing.dependency_parser import DependencyParser
     from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
     from maxmargin.tasks.segmentation.points.graphs import PointGraphs
@@ -39,6 +40,7 @@ _PLACES = {
     "DependencyParser": "tasks.parsing.dependency_parser",
     "ImageGraphs": "tasks.segmentation.images.graphs",
     "PointGraphs": "tasks.segmentation.points.graphs",
+    "RNAFolder": "tasks.folding.rna_folder",
     "Segmenter": "tasks.segmentation.segmenter",
     "SequenceTagger": "tasks.tagging.sequence_tagger",
     "StringAligner": "tasks.strings.string_aligner",
@@ -65,6 +67,7 @@ __all__ = [
     "DependencyParser",
     "ImageGraphs",
     "PointGraphs",
+    "RNAFolder",
     "Segmenter",
     "SequenceTagger",
     "StringAligner",
@@ -91,6 +94,7 @@ TASK_COMMANDS: dict[str, str] = {
     "parsing": "maxmargin.tasks.parsing.command:ParsingCommand",
     "constituency": "maxmargin.tasks.constituency.command:ConstituencyCommand",
     "strings": "maxmargin.tasks.strings.command:StringsCommand",
+    "folding": "maxmargin.tasks.folding.command:FoldingCommand",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
     "chain": "maxmargin.tasks.arrays.table:ChainCommand",
     "matching": "maxmargin.tasks.arrays.table:MatchingCommand",

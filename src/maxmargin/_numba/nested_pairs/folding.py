@@ -60,8 +60,8 @@ class Charts(NamedTuple):
 
     tied: of tied parts. loops: (LENGTHS, LENGTHS) by the sides a and CAP - b of interior loops.
     outer: of n + 1 prefixes. Others (n + 1, n) at i n + j: pair; end, mismatch: a pair with its
-    scores as inner pair of an interior loop; the spans above. branch, at j n + i: a pair with its
-    scores as branch of a multiloop.
+    scores as inner pair of an interior loop; the spans above. branch: pairs with their scores as
+    branches of multiloops, those of j at j n and after it, i falling.
     """
 
     tied: np.ndarray
@@ -79,12 +79,17 @@ class Charts(NamedTuple):
 
 
 class Task(NamedTuple):
-    """symbols: of the positions. terms: of an item. ids: of parts. sizes: n, K, whether plain."""
+    """symbols: of the positions. terms: of an item. ids: of parts. sizes: n, K, whether plain.
+
+    counts: branches of each j that start at the present i or after it. starts: i of branches.
+    """
 
     symbols: np.ndarray
     terms: np.ndarray
     ids: np.ndarray
     sizes: np.ndarray
+    counts: np.ndarray
+    starts: np.ndarray
 
 
 CHARTS = tuple_type(Charts, dict.fromkeys(Charts._fields, FLOATS))
@@ -123,7 +128,7 @@ def add_up(x):
 
 @compile_internal(FLOAT(FLOATS, BOOL))
 def combine(terms, log):
-    """The largest, or the log of the sum of exp; terms are lost."""
+    """The largest, or the log of the sum of exp; then exp of terms are left, to a common factor."""
     high = largest_entry(terms)
     if not log or high == -np.inf:
         return high
@@ -141,15 +146,13 @@ def combine_two(a, b, log):
 
 @compile_internal(types.void(FLOATS, FLOAT, BOOL))
 def divide(terms, amount, log):
-    """In place of terms their shares: in proportion to exp, or all to the first of the largest."""
-    high = largest_entry(terms)
+    """In place of what `combine` left the shares: in proportion, or all to the first largest."""
     if log:
-        for t in range(len(terms)):
-            terms[t] = exp_low(terms[t] - high)
         scale = amount / add_up(terms)
         for t in range(len(terms)):
             terms[t] *= scale
         return
+    high = largest_entry(terms)
     for t in range(len(terms)):
         best = terms[t] == high
         terms[t] = amount if best else 0.0
@@ -177,13 +180,6 @@ def add_to(amounts, ids, count, amount):
     """Add the same amount to some parts."""
     for c in range(count):
         amounts[ids[c]] += amount
-
-
-@compile_internal(types.void(FLOATS, FLOATS, FLOAT, FLOATS))
-def add_rows(x, y, c, out):
-    """Out = x + y + c."""
-    for t in range(len(out)):
-        out[t] = x[t] + y[t] + c
 
 
 @compile_internal(types.void(FLOATS, FLOATS))
@@ -354,6 +350,7 @@ def spread_pair(task, values, amounts, i, j, amount, log):
     """Divide the amount of a pair."""
     n, k, terms, ids, tied = task.sizes[0], task.sizes[1], task.terms, task.ids, amounts.tied
     count = collect_pair(task, values, i, j)
+    combine(terms[:count], log)
     divide(terms[:count], amount, log)
     inside = (i + 1) * n + j - 1
     if task.sizes[2] != 0:
@@ -373,16 +370,26 @@ def spread_pair(task, values, amounts, i, j, amount, log):
     spread_inner(task, amounts, i, j, 3 + near)
 
 
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS))
+def add_branches(before, starts, branches, terms):
+    """Terms = what is before each branch and the branch."""
+    for c in range(len(starts)):
+        terms[c] = before[starts[c] - 1] + branches[c]
+
+
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS))
+def spread_branches(shares, starts, before, branches):
+    """Move the shares of these terms to where they belong."""
+    for c in range(len(starts)):
+        before[starts[c] - 1] += shares[c]
+        branches[c] += shares[c]
+
+
 @compile_inlined
-def collect_branches(values, terms, n, i, j):
-    """The terms of i..j in which the last branch ends at j, after others; returns their number."""
-    before, branches = (
-        values.one[i * n + i : i * n + j - 1],
-        values.branch[j * n + i + 1 : j * n + j],
-    )
-    count = max(0, j - i - 1)
-    add_rows(before, branches, 0.0, terms[:count])
-    return count
+def count_later(task, i, j):
+    """The number of branches that start after i and end at j."""
+    count = task.counts[j]
+    return count - 1 if count > 0 and task.starts[j * task.sizes[0] + count - 1] == i else count
 
 
 @compile_internal(types.void(TASK, CHARTS, INT, BOOL))
@@ -401,7 +408,10 @@ def fill_pairs(task, values, i, log):
         if 0 < i and j + 1 < n:
             values.mismatch[at] = values.end[at] + tied[mismatch_part(symbols, k, j, i)]
         count = branch_parts(symbols, k, j, i, MULTI_BRANCH, ids)
-        values.branch[j * n + i] = value + sum_of(tied, ids, count)
+        place = j * n + task.counts[j]
+        values.branch[place] = value + sum_of(tied, ids, count)
+        task.starts[place] = i
+        task.counts[j] += 1
 
 
 @compile_internal(types.void(TASK, CHARTS, INT, BOOL))
@@ -410,8 +420,10 @@ def fill_spans(task, values, i, log):
     n = task.sizes[0]
     unpaired = values.tied[first_length(task.sizes[1]) + MULTI_UNPAIRED]
     for j in range(i + 1, n):
-        at, branch = i * n + j, values.branch[j * n + i]
-        count = collect_branches(values, task.terms, n, i, j)
+        at, place, count = i * n + j, j * n, count_later(task, i, j)
+        branch = values.branch[place + count] if count < task.counts[j] else -np.inf
+        starts, branches = task.starts[place : place + count], values.branch[place : place + count]
+        add_branches(values.one[i * n :], starts, branches, task.terms)
         more = combine(task.terms[:count], log)
         values.left[at] = combine_two(values.left[at - 1] + unpaired, branch, log)
         values.single[at] = combine_two(values.single[at + n] + unpaired, branch, log)
@@ -429,10 +441,14 @@ def spread_spans(task, values, amounts, i, log):
     n, at_unpaired = task.sizes[0], first_length(task.sizes[1]) + MULTI_UNPAIRED
     unpaired, steps = values.tied[at_unpaired], 0.0
     for j in range(n - 1, i, -1):
-        at, branch = i * n + j, values.branch[j * n + i]
+        at, place, count = i * n + j, j * n, count_later(task, i, j)
+        branch = values.branch[place + count] if count < task.counts[j] else -np.inf
         one, two, far = amounts.one[at], amounts.two[at], amounts.far[at]
         if one >= LEAST or two >= LEAST:
-            count = collect_branches(values, task.terms, n, i, j)
+            starts = task.starts[place : place + count]
+            add_branches(
+                values.one[i * n :], starts, values.branch[place : place + count], task.terms
+            )
             more, after = combine(task.terms[:count], log), 0.0
             if one >= LEAST:
                 ends = combine_two(more, values.single[at], log)
@@ -448,10 +464,9 @@ def spread_spans(task, values, amounts, i, log):
                 steps += part
                 after += two - part
             if after >= LEAST:
-                count = collect_branches(values, task.terms, n, i, j)
                 divide(task.terms[:count], after, log)
-                add_into(task.terms[:count], amounts.one[i * n + i : i * n + j - 1])
-                add_into(task.terms[:count], amounts.branch[j * n + i + 1 : j * n + j])
+                branches = amounts.branch[place : place + count]
+                spread_branches(task.terms, starts, amounts.one[i * n :], branches)
         if far >= LEAST:
             beyond = (CAP + 1) * unpaired + values.left[at + (CAP + 1) * n]
             part = share_of_first(values.far[at + n] + unpaired, beyond, far, log)
@@ -462,12 +477,12 @@ def spread_spans(task, values, amounts, i, log):
         if single >= LEAST:
             part = share_of_first(values.single[at + n] + unpaired, branch, single, log)
             amounts.single[at + n] += part
-            amounts.branch[j * n + i] += single - part
+            amounts.branch[place + count] += single - part
             steps += part
         if left >= LEAST:
             part = share_of_first(values.left[at - 1] + unpaired, branch, left, log)
             amounts.left[at - 1] += part
-            amounts.branch[j * n + i] += left - part
+            amounts.branch[place + count] += left - part
             steps += part
     amounts.tied[at_unpaired] += steps
 
@@ -495,6 +510,7 @@ def spread_outer(task, values, amounts, log):
         if amounts.outer[j + 1] < LEAST:
             continue
         count = collect_outer(task, values, j)
+        combine(task.terms[:count], log)
         divide(task.terms[:count], amounts.outer[j + 1], log)
         amounts.outer[j] += task.terms[0]
         amounts.tied[first_length(k) + OUTER_UNPAIRED] += task.terms[0]
@@ -529,7 +545,11 @@ def spread_amounts(task, values, amounts, log):
     for i in range(n):
         spread_spans(task, values, amounts, i, log)
         for j in range(i + 1, n):
-            at, branch = i * n + j, amounts.branch[j * n + i]
+            at, place = i * n + j, j * n + count_later(task, i, j)
+            if place == j * n + task.counts[j]:
+                continue
+            task.counts[j] -= 1
+            branch = amounts.branch[place]
             inner = amounts.end[at] + amounts.mismatch[at]
             amount = amounts.pair[at] + inner + branch
             amounts.pair[at] = amount
@@ -551,7 +571,11 @@ def fold(theta, layout, out, work, iwork, log):
     size = tied + LENGTHS * LENGTHS + n + 1 + 9 * n * (n + 1)
     values, amounts = make_charts(work, n, tied), make_charts(work[size:], n, tied)
     iwork[0], iwork[1], iwork[2] = n, k, plain
-    task = Task(layout[4 : 4 + n], work[2 * size :], iwork[3 : 3 + MOST], iwork[:3])
+    a, b = 3 + MOST, 3 + MOST + n
+    task = Task(
+        layout[4 : 4 + n], work[2 * size :], iwork[3:a], iwork[:3], iwork[a:b], iwork[b : b + n * n]
+    )
+    task.counts[:] = 0
     starts, ends = layout[4 + n : 4 + n + m], layout[4 + n + m : 4 + n + 2 * m]
     work[:size] = -np.inf
     for t in range(tied):

@@ -88,7 +88,7 @@ def scratch_sizes(layout: NestedLayout) -> tuple[int, int]:
     """The floats and integers of work space that compiled code needs."""
     n, tied = layout.n_positions, n_tied_parts(max(layout.n_symbols, 1))
     charts = tied + LENGTHS**2 + n + 1 + 9 * n * (n + 1)
-    return 2 * charts + max(n, MOST_TERMS), 3 + MOST
+    return 2 * charts + max(n, MOST_TERMS), 3 + MOST + n * (n + 1)
 
 
 def _check_pairs(pairs: Any, n: int) -> np.ndarray:

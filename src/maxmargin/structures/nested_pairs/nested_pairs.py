@@ -77,6 +77,9 @@ class NestedPairs(Structure):
     def n_parts(self, layout: Any) -> int:
         return self.layout(layout).n_parts
 
+    def variables(self, layout: Any) -> tuple[int, int]:
+        return len(self.layout(layout).pairs), 1
+
     def vertex_size(self, layout: Any) -> int:
         # of each loop a few parts; no more than n loops with their pairs
         layout = self.layout(layout)

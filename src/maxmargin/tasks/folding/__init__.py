@@ -1,0 +1,1 @@
+"""RNA folding: base pairs of sequences."""

@@ -1,0 +1,455 @@
+"""Base pairs of RNA sequences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import StructuredSVM
+from maxmargin.estimators.probabilities import warn_if_uncalibrated
+from maxmargin.formats.rna import Pairs, write_dot_bracket
+from maxmargin.metrics import pair_scores
+from maxmargin.oracles.base import check_k
+from maxmargin.solvers import LBFGS, Solver
+from maxmargin.structures import NestedLayout, NestedPairs
+from maxmargin.tasks.base import Task
+from maxmargin.tasks.folding.bases import check_sequences, encode_bases, make_layout
+from maxmargin.tasks.folding.reports import FoldingReport
+from maxmargin.tasks.folding.rows import loop_features, make_rows
+from maxmargin.tasks.folding.structures import LeftOut, add_up, check_structures, keep_nested
+from maxmargin.validation.options import (
+    Count,
+    CountOrZero,
+    NJobs,
+    NonNegativeOrInf,
+    Penalty,
+    Positive,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_option,
+    check_options,
+)
+from maxmargin.validation.samples import as_dense, check_sample_weight
+
+Sequences = Sequence[str]
+#: how much more pairs of the second pass are worth; by folds of PseudoBase
+_SECOND = 2.0
+
+
+class RNAFolder(Task):
+    """RNA secondary structure: base pairs by a conditional random field over all foldings.
+
+    Minimises over the weights w of features of loops ::
+
+        alpha/2 |w|^2 - 1/n sum_i log p(y_i | x_i),    p(y | x) ~ exp(w . f(x, y))
+
+    where y are all sets of nested canonical pairs. Features are stacked pairs, ends of helices with
+    their neighbours, hairpins, bulges, interior loops and multiloops by bases and lengths, the same
+    everywhere, and the free energy by published rules of nearest neighbours, whose weight is
+    learned, too: what is not learned from the structures stays as it was measured. A sequence is a
+    string of bases; a structure is a dot-bracket string, with ``([{<`` and letters for pairs that
+    cross.
+
+    Parameters
+    ----------
+    alpha : float or None, default=None
+        Strength of the penalty; None means 2 for the likelihood, 0.001 for margins.
+    solver : str, Solver or None, default=None
+        As for `StructuredSVM`. None means "lbfgs" for the likelihood, else "auto".
+    tol : float, default=0.01
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=15
+        Largest number of passes over the sequences.
+    min_loop : int, default=3
+        Least number of bases between two that are paired. Pairs that are closer, that cross others
+        or are not canonical are not learned from: they are counted, and a warning tells it.
+    energies : bool, default=True
+        Whether free energies are a feature.
+    crossing : bool, default=False
+        Whether predicted pairs may cross: the bases that are left over are folded once more.
+        `is_exact_` tells that this is not a maximum.
+    decoding : {"expected", "best"}, default="expected"
+        The structure with most right bases to be expected by the probabilities of pairs, or the
+        one of largest score.
+    gamma : float, default=2.0
+        What a right pair is worth, beside two right unpaired bases; more means more pairs.
+    max_samples : int or None, default=200
+        Number of sequences to learn from at most, drawn at random, those with many relatives less
+        often; None means all. A thousand weights need no more, and time is saved.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(sequences, structures)``.
+    objective : {"likelihood", "margin"}, default="likelihood"
+        "margin" is a large margin, by the number of wrong pairs.
+
+    Attributes
+    ----------
+    model_ : StructuredSVM
+        The fitted model.
+    left_out_ : ndarray of shape (4,)
+        Numbers of true pairs that were not learned from: not canonical, too close, crossing; and of
+        the sequences that have some.
+    is_exact_ : bool
+        Whether predictions are maxima: not if pairs may cross.
+
+    Examples
+    --------
+    >>> folder = RNAFolder(max_epochs=2).fit(["GGGGAAAACCCC"] * 2, ["((((....))))"] * 2)
+    >>> folder.predict(["GGGCGAAAGCCC"])
+    ['((((....))))']
+    """
+
+    model_: Any
+    left_out_: np.ndarray
+
+    def __init__(
+        self,
+        alpha: Penalty | None = None,
+        solver: str | Solver | None = None,
+        tol: NonNegativeOrInf = 0.01,
+        max_epochs: CountOrZero = 15,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        *,
+        min_loop: CountOrZero = 3,
+        energies: bool = True,
+        crossing: bool = False,
+        decoding: Literal["expected", "best"] = "expected",
+        gamma: Positive = 2.0,
+        max_samples: Count | None = 200,
+        n_jobs: NJobs = None,
+        warm_start: bool = False,
+        time_limit: PositiveOrInf | None = None,
+        callbacks: Sequence[Callback] = (),
+        objective: Literal["likelihood", "margin"] = "likelihood",
+    ):
+        self.alpha = alpha
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.min_loop = min_loop
+        self.energies = energies
+        self.crossing = crossing
+        self.decoding = decoding
+        self.gamma = gamma
+        self.max_samples = max_samples
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.objective = objective
+
+    # -- fitting -----------------------------------------------------------------------------------
+    def fit(
+        self, sequences: Sequences, structures: Sequences, sample_weight: Any = None
+    ) -> RNAFolder:
+        """Fit the weights of loops.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases; those that can form no pair are ignored.
+        structures : sequence of str
+            True structures, as dot-brackets.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sequences; None means equal weights.
+
+        Returns
+        -------
+        RNAFolder
+            The fitted estimator.
+        """
+        check_options(self)
+        sequences = check_sequences(sequences)
+        truth = check_structures(structures, sequences)
+        weight = check_sample_weight(sample_weight, len(sequences))
+        layouts, pairs, left_out = self._lay_out(sequences, truth)
+        if left_out.sequences:
+            warnings.warn(str(left_out), UserWarning, stacklevel=2)
+        used = [i for i, layout in enumerate(layouts) if layout is not None and weight[i] > 0]
+        if not used:
+            raise ValueError("there are no sequences that can form pairs to learn from.")
+        if self.max_samples is not None and len(used) > self.max_samples:
+            rng = check_random_state(self.random_state)
+            used = draw_diverse([sequences[i] for i in used], used, self.max_samples, rng)
+
+        def on_rows(stopping: EarlyStopping) -> None:
+            held = check_sequences(stopping.X)
+            own_layouts, own, _ = self._lay_out(held, check_structures(stopping.y, held))
+            some = [i for i, layout in enumerate(own_layouts) if layout is not None]
+            stopping.X = make_rows([own_layouts[i] for i in some], bool(self.energies))
+            stopping.y = [own[i] for i in some]
+            stopping.metric = stopping.metric or (lambda a, b: pair_scores(a, b).f1)
+
+        with self._watched(on_rows) as callbacks:
+            model = self._start(self._model()).set_params(callbacks=callbacks)
+            with self._learning(model_=model, left_out_=np.array(left_out, dtype=np.int64)):
+                rows = make_rows([layouts[i] for i in used], bool(self.energies))
+                model.fit(rows, [pairs[i] for i in used], weight[used])
+        return self
+
+    def _lay_out(
+        self, sequences: list[str], truth: list[Pairs]
+    ) -> tuple[list[Any], list[Pairs], LeftOut]:
+        """Layouts in which the true pairs are possible, those pairs, and what was left out."""
+        layouts, pairs, counts = [], [], []
+        for i, (sequence, true) in enumerate(zip(sequences, truth, strict=True)):
+            codes = encode_bases(sequence, i)
+            kept, left_out = keep_nested(true, codes, self.min_loop)
+            layouts.append(make_layout(codes, self.min_loop, kept))
+            pairs.append(kept)
+            counts.append(left_out)
+        return layouts, pairs, add_up(counts)
+
+    def _model(self) -> StructuredSVM:
+        likelihood = self.objective == "likelihood"
+        alpha = self.alpha if self.alpha is not None else 2.0 if likelihood else 1e-3
+        solver: Any = LBFGS() if likelihood else "auto"
+        return StructuredSVM(
+            NestedPairs(self.min_loop),
+            objective=self.objective,
+            loss="hamming-sum",
+            alpha=alpha,
+            solver=solver if self.solver is None else self.solver,
+        )
+
+    # -- predicting --------------------------------------------------------------------------------
+    def predict(self, sequences: Sequences) -> list[str]:
+        """Predict the structure of each sequence.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases.
+
+        Returns
+        -------
+        list of str
+            Dot-brackets.
+        """
+        return [
+            write_dot_bracket(pairs, n) for pairs, n in self._predicted(check_sequences(sequences))
+        ]
+
+    def _predicted(self, sequences: list[str]) -> Iterator[tuple[Pairs, int]]:
+        for codes, layout, theta in self._scores(sequences):
+            pairs: Pairs = []
+            if layout is not None:
+                pairs = self._decode(theta, layout)
+                if self.crossing:
+                    pairs += self._fold_rest(codes, layout, pairs)
+            yield pairs, len(codes)
+
+    def _decode(self, theta: np.ndarray, layout: NestedLayout, worth: float = 1.0) -> Pairs:
+        structure = self._structure()
+        if self.decoding == "best" and worth == 1.0:
+            found = structure.decode(structure.maximize(theta, layout), layout)
+            return [(i, j) for i, j in found.tolist()]
+        p = structure.marginals(theta / self.temperature_, layout)[: len(layout.pairs)]
+        i, j = layout.pairs.T
+        n = layout.n_positions
+        unpaired = 1.0 - np.bincount(i, p, n) - np.bincount(j, p, n)
+        gain = 2.0 * self.gamma * worth * p - unpaired[i] - unpaired[j]
+        plain = NestedLayout(n, layout.pairs)
+        found = structure.decode(structure.maximize(gain, plain), plain)
+        return [(a, b) for a, b in found.tolist()]
+
+    def _fold_rest(self, codes: np.ndarray, layout: NestedLayout, pairs: Pairs) -> Pairs:
+        """Pairs of bases that are not paired, which may cross those that are."""
+        taken = np.zeros(len(codes), dtype=bool)
+        taken[np.array(pairs, dtype=np.int64).ravel()] = True
+        free = layout.pairs[~taken[layout.pairs].any(axis=1)]
+        if not len(free):
+            return []
+        rest = NestedLayout(len(codes), free, codes, layout.n_symbols)
+        return self._decode(self._theta(rest), rest, _SECOND)
+
+    def predict_marginals(self, sequences: Sequences) -> list[np.ndarray]:
+        """Compute the probability of each pair, the model being p(y) ~ exp(score / T).
+
+        T is ``temperature_``. The likelihood objective fits these probabilities. Those of margin
+        training are suitable for ranking only, until `calibrate` is called.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases.
+
+        Returns
+        -------
+        list of ndarray of shape (n, n)
+            Symmetric matrices of the probabilities of nested pairs.
+        """
+        structure, found = self._structure(), []
+        warn_if_uncalibrated(self.model_, 3)
+        for codes, layout, theta in self._scores(check_sequences(sequences)):
+            p = np.zeros((len(codes), len(codes)))
+            if layout is not None:
+                own = structure.marginals(theta / self.temperature_, layout)[: len(layout.pairs)]
+                p[tuple(layout.pairs.T)] = own
+            found.append(p + p.T)
+        return found
+
+    def predict_k_best(self, sequences: Sequences, k: int) -> list[list[tuple[str, float]]]:
+        """Predict the k structures of largest score of each sequence, which should be short.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases, some hundred at most: steps are listed in Python.
+        k : int
+            Number of structures per sequence; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of list of (str, float)
+            Dot-brackets with their scores, best first.
+        """
+        structure, found = self._structure(), []
+        check_k(k)
+        for codes, layout, theta in self._scores(check_sequences(sequences)):
+            n = len(codes)
+            best = structure.k_best(theta, layout, k) if layout is not None else []
+            found.append([
+                (write_dot_bracket(structure.decode(z, layout).tolist(), n), score)
+                for z, score in best
+            ] or [("." * n, 0.0)])  # fmt: skip
+        return found
+
+    def calibrate(self, sequences: Sequences, structures: Sequences) -> RNAFolder:
+        """Fit ``temperature_``, the divisor of scores in probabilities, on held-out data.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Sequences that are not those of `fit`.
+        structures : sequence of str
+            True structures.
+
+        Returns
+        -------
+        RNAFolder
+            The estimator itself.
+        """
+        self._structure()
+        held = check_sequences(sequences)
+        layouts, pairs, _ = self._lay_out(held, check_structures(structures, held))
+        some = [i for i, layout in enumerate(layouts) if layout is not None]
+        rows = make_rows([layouts[i] for i in some], self._energies())
+        self.model_.calibrate(rows, [pairs[i] for i in some])
+        return self
+
+    def score(
+        self, sequences: Sequences, structures: Sequences, sample_weight: Any = None
+    ) -> float:
+        """Compute the F1 score of pairs, the mean over sequences.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases.
+        structures : sequence of str
+            True structures.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sequences; None means equal weights.
+
+        Returns
+        -------
+        float
+            F1 score from 0 to 1.
+        """
+        truth, found = self._compared(sequences, structures)
+        own = [pair_scores([a], [b]).f1 for a, b in zip(truth, found, strict=True)]
+        weight = check_sample_weight(sample_weight, len(own))
+        return float(np.average(own, weights=weight)) if own else 0.0
+
+    def report(
+        self, sequences: Sequences, structures: Sequences, families: Sequence[str] | None = None
+    ) -> FoldingReport:
+        """Compute scores in all and by family, and the worst structures.
+
+        Parameters
+        ----------
+        sequences : sequence of str
+            Bases.
+        structures : sequence of str
+            True structures.
+        families : sequence of str or None, default=None
+            Family of each sequence; None means that all are of one.
+
+        Returns
+        -------
+        FoldingReport
+            The scores.
+        """
+        truth, found = self._compared(sequences, structures)
+        names = ["all"] * len(truth) if families is None else list(families)
+        if len(names) != len(truth):
+            raise ValueError(f"{len(truth)} sequences, but {len(names)} families.")
+        return FoldingReport.of(list(sequences), truth, found, names)
+
+    def _compared(self, sequences: Sequences, structures: Sequences) -> tuple[list, list]:
+        held = check_sequences(sequences)
+        truth = check_structures(structures, held)
+        return truth, [pairs for pairs, _ in self._predicted(held)]
+
+    # -- inside ------------------------------------------------------------------------------------
+    @property
+    def is_exact_(self) -> bool:
+        check_is_fitted(self, "model_")
+        return not self.crossing
+
+    def _structure(self) -> Any:
+        check_is_fitted(self, "model_")
+        return self.model_.structure_
+
+    def _energies(self) -> bool:
+        """Whether the model was fitted with energies."""
+        return self.n_features_in_ == loop_features(True).shape[1]
+
+    def _theta(self, layout: NestedLayout) -> np.ndarray:
+        tied = loop_features(self._energies()) @ as_dense(self.model_.coef_)
+        return np.concatenate([np.zeros(len(layout.pairs)), tied])
+
+    def _scores(self, sequences: list[str]) -> Iterator[tuple[np.ndarray, Any, Any]]:
+        """The codes of each sequence, its layout, None if it can form no pair, and its scores."""
+        min_loop = self._structure().min_loop
+        for i, sequence in enumerate(sequences):
+            codes = encode_bases(sequence, i)
+            layout = make_layout(codes, min_loop)
+            yield codes, layout, None if layout is None else self._theta(layout)
+
+    def validate(self) -> None:
+        if not hasattr(self, "model_"):
+            return
+        check_option("RNAFolder: model_", self.model_, StructuredSVM)
+        if not isinstance(self.model_.structure_, NestedPairs):
+            raise ValueError("RNAFolder: model_ is not of nested pairs")
+        if self.n_features_in_ not in {loop_features(own).shape[1] for own in (True, False)}:
+            raise ValueError("RNAFolder: model_ has another number of features")
+
+
+def draw_diverse(
+    sequences: list[str], numbers: list[int], count: int, rng: np.random.RandomState
+) -> list[int]:
+    """Some of the numbers, in order; those whose sequences have many relatives less often.
+
+    Relatives are sequences whose counts of four bases in a row point in nearly the same direction.
+    """
+    words = np.zeros((len(sequences), 5**4))
+    for row, sequence in zip(words, sequences, strict=True):
+        codes = encode_bases(sequence)
+        if len(codes) > 3:
+            np.add.at(row, codes[:-3] * 125 + codes[1:-2] * 25 + codes[2:-1] * 5 + codes[3:], 1.0)
+    words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-12)
+    share = 1.0 / np.array([(words @ row > 0.6).sum() + 1 for row in words])
+    chosen = rng.choice(len(numbers), count, replace=False, p=share / share.sum())
+    return [numbers[i] for i in sorted(chosen.tolist())]

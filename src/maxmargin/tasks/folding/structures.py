@@ -1,0 +1,77 @@
+"""True structures: checked, and what of them nested pairs can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.exceptions import SampleError
+from maxmargin.formats.rna import Pairs, parse_dot_bracket
+from maxmargin.structures import NestedLayout, NestedPairs
+from maxmargin.tasks.folding.bases import is_canonical
+
+
+class LeftOut(NamedTuple):
+    """Numbers of true pairs that are not learned from, and of sequences that have some.
+
+    other : not of Watson and Crick, nor G with U. close : fewer than `min_loop` bases between them.
+    crossing : with others, as few as possible. sequences : in which there are any.
+    """
+
+    other: int = 0
+    close: int = 0
+    crossing: int = 0
+    sequences: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.sequences} sequences have pairs that nested canonical pairs cannot tell, which"
+            f" are not learned from: {self.crossing} that cross others, {self.close} with too few"
+            f" bases between them, {self.other} of bases that are not paired."
+        )
+
+
+def check_structures(structures: Any, sequences: Sequence[str]) -> list[Pairs]:
+    """The pairs of dot-bracket strings."""
+    if isinstance(structures, str):
+        raise TypeError("structures is one string, expected a list of strings.")
+    given = list(structures)
+    if len(given) != len(sequences):
+        raise ValueError(f"{len(sequences)} sequences, but {len(given)} structures.")
+    found = []
+    for i, (text, sequence) in enumerate(zip(given, sequences, strict=True)):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise SampleError.of(i, f": y is of type {kind}, expected a dot-bracket string.")
+        if len(text) != len(sequence):
+            raise SampleError.of(i, f": y has {len(text)} places, but x has {len(sequence)} bases.")
+        try:
+            found.append(parse_dot_bracket(text))
+        except ValueError as error:
+            raise SampleError.of(i, f": y: {error}.") from None
+    return found
+
+
+def keep_nested(pairs: Pairs, codes: np.ndarray, min_loop: int) -> tuple[Pairs, LeftOut]:
+    """As many of the pairs as can be learned from."""
+    canonical = [(i, j) for i, j in pairs if is_canonical(codes[i], codes[j])]
+    apart = [(i, j) for i, j in canonical if j - i > min_loop]
+    kept = nest(apart, len(codes))
+    counts = len(pairs) - len(canonical), len(canonical) - len(apart), len(apart) - len(kept)
+    return kept, LeftOut(*counts, int(len(kept) < len(pairs)))
+
+
+def nest(pairs: Pairs, n: int) -> Pairs:
+    """The largest set of these pairs in which none cross."""
+    if not pairs:
+        return []
+    structure, layout = NestedPairs(0), NestedLayout(n, pairs)
+    found = structure.decode(structure.maximize(np.ones(len(pairs)), layout), layout)
+    return [(i, j) for i, j in sorted(found.tolist())]
+
+
+def add_up(counts: Iterable[LeftOut]) -> LeftOut:
+    """The sum over sequences."""
+    return LeftOut(*np.sum([LeftOut(), *counts], axis=0).tolist())

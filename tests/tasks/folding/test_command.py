@@ -1,0 +1,46 @@
+"""`maxmargin train folding` and what follows, on hairpins."""
+
+import json
+
+from click.testing import CliRunner
+
+from maxmargin.cli.main import root
+from maxmargin.formats.rna import read_rna
+from tasks.folding.test_rna_folder import hairpins
+
+
+def call(*arguments):
+    result = CliRunner().invoke(root, [str(own) for own in arguments])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def write(path, n, seed):
+    rows = zip(*hairpins(n, seed), strict=True)
+    path.write_text("".join(f">a_{i}\n{x}\n{y}\n" for i, (x, y) in enumerate(rows)))
+    return path
+
+
+def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
+    train, held = write(tmp_path / "train.dbn", 12, 0), write(tmp_path / "held.dbn", 4, 1)
+    run = tmp_path / "run"
+    call("train", "folding", "--data", train, "--out", run, "--max-epochs", 6)
+    found = json.loads(call("evaluate", run, held, "--json").stdout)
+    scores = {own["name"]: own["value"] for own in found["metrics"]}
+    assert scores["f1"] > 0.9
+    for kind in ("dbn", "ct"):
+        out = tmp_path / f"folded.{kind}"
+        call("predict", run, held, "--out", out, "--format", kind)
+        read = list(read_rna(out.read_text().splitlines()))
+        assert [own.name for own in read] == [f"a_{i}" for i in range(4)]
+        assert all(own.structure.count("(") >= 4 for own in read)
+
+
+def test_a_file_without_structures_is_refused(tmp_path):
+    path = tmp_path / "bare.fasta"
+    path.write_text(">x\nGGGAAACCC\n")
+    result = CliRunner().invoke(
+        root, ["train", "folding", "--data", str(path), "--out", str(tmp_path / "run")]
+    )
+    assert isinstance(result.exception, ValueError)
+    assert "has no structure" in str(result.exception)

@@ -19,7 +19,7 @@ _SCALES = 1, 10, 100, 1000, 10_000
 #: entries of the table of dynamic programming, at most
 _LARGEST_TABLE = 1 << 22
 #: items that branch and bound takes, at most: with more, programs in integers have better bounds
-_MOST_BRANCHED = 64
+_MOST_BRANCHED = 32
 
 
 class Knapsack(Selection):
@@ -38,7 +38,7 @@ class Knapsack(Selection):
     -----
     Weights of one dimension with at most four decimals are taken for integers, and outputs are
     found by dynamic programming. Those of several dimensions, or of a large capacity, by branch and
-    bound, for 64 items at most. Other weights and more items are left to HiGHS, whose outputs come
+    bound, for 32 items at most. Other weights and more items are left to HiGHS, whose outputs come
     with a proven bound.
     """
 

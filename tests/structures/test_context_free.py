@@ -75,6 +75,16 @@ def test_grammars_and_sentences_that_do_not_fit_are_refused(rules, layout, words
         own.maximize(np.zeros(own.n_parts(layout)), layout)
 
 
+def test_other_starts():
+    own = ContextFree(RULES, start="A")
+    theta = np.zeros(own.n_parts(("b", "a")))
+    tree = own.decode(own.maximize(theta, ("b", "a")), ("b", "a"))
+    assert sorted(tree) == [(0, 1, "S"), (0, 2, "A"), (1, 2, "A")]
+    assert np.array_equal(own.encode(tree, ("b", "a")), own.maximize(theta, ("b", "a")))
+    with pytest.raises(ValueError, match="start='Z' is not a symbol"):
+        ContextFree(RULES, start="Z").maximize(theta, ("b", "a"))
+
+
 @pytest.mark.parametrize(
     ("y", "words"),
     [

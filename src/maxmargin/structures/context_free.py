@@ -73,8 +73,14 @@ class ContextFree(Structure):
             Its items and steps, each tree by one derivation.
         """
         rules = self._rules()
-        start = rules[0][0] if self.start is None else self.start
-        return _make_program(rules, start, _words(layout))
+        return _make_program(rules, self._start(rules), _words(layout))
+
+    def _start(self, rules: tuple[Rule, ...]) -> Hashable:
+        if self.start is None:
+            return rules[0][0]
+        if not isinstance(self.start, Hashable) or self.start not in _index(rules).numbers:
+            raise ValueError(f"start={self.start!r} is not a symbol of the grammar.")
+        return self.start
 
     def n_parts(self, layout: Any) -> int:
         n, index = len(_words(layout)), _index(self._rules())
@@ -113,9 +119,7 @@ class ContextFree(Structure):
             z[index.n_rules + span * len(index.numbers) + index.numbers[names[0]]] = 1.0
             waiting += [] if j == i + 1 else [(i, k), (k, j)]
             used += 1
-        if used != len(symbol) or symbol[0, n] != (
-            rules[0][0] if self.start is None else self.start
-        ):
+        if used != len(symbol) or symbol[0, n] != self._start(rules):
             raise ValueError("y has spans that are not in one tree of the start symbol.")
         return z
 

@@ -52,3 +52,4 @@ SENTENCES = [("a",), ("a", "b"), ("b", "a", "a"), ("a", "a", "b")]
 STRUCTURES = [
     Case("context-free", ContextFree(RULES), vertices, SENTENCES, [("a", "b", "a", "a", "b")])
 ]
+ESTIMATORS = [context_free]

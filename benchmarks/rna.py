@@ -2,7 +2,7 @@
 
 Both find the same score, which is checked. F1 is the mean over sequences, for each of five families
 by a folder that saw the other four; beside it that of LinearPartition with CONTRAfold's parameters,
-which were learned from some of these families, too.
+which were learned from RNA of many families.
 """
 
 from __future__ import annotations

@@ -120,3 +120,23 @@ def test_graphs_and_arrays_give_the_same_model():
     np.testing.assert_array_equal(one.coef_, other.coef_)
     with pytest.raises(SampleError, match=r"sample 1: x has shape \(3, 4, 2\)"):
         one.predict([arrays[0], np.zeros((3, 4, 2))])
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+def test_the_best_k_of_small_graphs(perfect):
+    rng, structure = np.random.default_rng(5), GeneralMatching(perfect=perfect)
+    for _ in range(6):
+        edges = np.transpose(np.triu_indices(6, 1))[rng.permutation(15)[:13]]
+        theta = rng.normal(size=13)
+        theta[0] = -np.inf
+        layout = Network(6, edges)
+        allowed = [z for z in structure.vertices(layout) if z[0] == 0]
+        if not allowed:
+            continue
+        scores = sorted((z[1:] @ theta[1:] for z in allowed), reverse=True)[:9]
+        found = structure.k_best(theta, layout, 9)
+        assert [score for _, score in found] == pytest.approx(scores)
+        assert len({z.tobytes() for z, _ in found}) == len(found)
+        for z, score in found:
+            structure.encode(structure.decode(z, layout), layout)
+            assert z[1:] @ theta[1:] == pytest.approx(score)

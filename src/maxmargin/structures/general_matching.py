@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.base import check_k, check_scores
 from maxmargin.oracles.compiled import CompiledOracle
+from maxmargin.oracles.constraints import part_score
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.matching.candidates import as_integers
 from maxmargin.structures.network.network import Network
@@ -131,6 +135,43 @@ class GeneralMatchingOracle(CompiledOracle):
         graph = _graph_of(layout)
         blossoms = graph.n_nodes // 2 + 1
         return 0, graph.n_edges + 16 * graph.n_nodes + 13 * blossoms + 4
+
+    def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
+        # Each matching found divides what it was the best of: those that are the same in the first
+        # edges and differ in the next one (Lawler 1972, Murty 1968).
+        k, theta = check_k(k), check_scores(self.structure, theta, layout)
+        z = self.maximize(theta, layout)[0]
+        found: list[tuple[np.ndarray, float]] = []
+        waiting = [(-part_score(theta, z), 0, 0, z)]
+        while waiting and len(found) < k:
+            minus, _, first, z = heappop(waiting)
+            found.append((z, -minus))
+            for edge in range(first, len(theta)):
+                other = self._best_after(theta, layout, z, edge)
+                if other is not None:
+                    entry = (-part_score(theta, other), len(waiting) + len(found), edge + 1, other)
+                    heappush(waiting, entry)
+        return found
+
+    def _best_after(
+        self, theta: np.ndarray, layout: Any, z: np.ndarray, edge: int
+    ) -> np.ndarray | None:
+        """The best matching that is z in the edges before one, and not in that one, if any."""
+        ends = _graph_of(layout).edges
+        chosen = z[: edge + 1] > 0
+        chosen[edge] = not chosen[edge]
+        on, scores = np.flatnonzero(chosen), theta.copy()
+        scores[: edge + 1] = -np.inf
+        if (theta[on] == -np.inf).any() or len(np.unique(ends[on])) < 2 * len(on):
+            return None
+        scores[np.isin(ends, ends[on]).any(axis=1)] = -np.inf
+        scores[on] = 0.0  # their nodes have no other edge
+        try:
+            found = self.maximize(scores, layout)[0]
+        except InfeasibleError:
+            return None
+        found[on] = 1.0
+        return found
 
 
 def _graph_of(layout: Any) -> Network:

@@ -22,7 +22,7 @@ from maxmargin.tasks.base import Task
 from maxmargin.tasks.folding.bases import check_sequences, encode_bases, make_layout
 from maxmargin.tasks.folding.reports import FoldingReport
 from maxmargin.tasks.folding.rows import loop_features, make_rows
-from maxmargin.tasks.folding.structures import LeftOut, add_up, check_structures, keep_nested
+from maxmargin.tasks.folding.structures import add_up, check_structures, keep_nested
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
@@ -171,43 +171,50 @@ class RNAFolder(Task):
         sequences = check_sequences(sequences)
         truth = check_structures(structures, sequences)
         weight = check_sample_weight(sample_weight, len(sequences))
-        layouts, pairs, left_out = self._lay_out(sequences, truth)
+        kept = [keep_nested(*own) for own in self._coded(sequences, truth)]
+        left_out = add_up(counts for _, counts in kept)
         if left_out.sequences:
             warnings.warn(str(left_out), UserWarning, stacklevel=2)
-        used = [i for i, layout in enumerate(layouts) if layout is not None and weight[i] > 0]
-        if not used:
-            raise ValueError("there are no sequences that can form pairs to learn from.")
+        used = np.flatnonzero(weight > 0).tolist()
         if self.max_samples is not None and len(used) > self.max_samples:
             rng = check_random_state(self.random_state)
             used = draw_diverse([sequences[i] for i in used], used, self.max_samples, rng)
+        rows, pairs, some = self._rows([sequences[i] for i in used], [kept[i][0] for i in used])
+        if not some:
+            raise ValueError("there are no sequences that can form pairs to learn from.")
 
         def on_rows(stopping: EarlyStopping) -> None:
             held = check_sequences(stopping.X)
-            own_layouts, own, _ = self._lay_out(held, check_structures(stopping.y, held))
-            some = [i for i, layout in enumerate(own_layouts) if layout is not None]
-            stopping.X = make_rows([own_layouts[i] for i in some], bool(self.energies))
-            stopping.y = [own[i] for i in some]
+            stopping.X, stopping.y, _ = self._rows(held, check_structures(stopping.y, held))
             stopping.metric = stopping.metric or (lambda a, b: pair_scores(a, b).f1)
 
         with self._watched(on_rows) as callbacks:
             model = self._start(self._model()).set_params(callbacks=callbacks)
             with self._learning(model_=model, left_out_=np.array(left_out, dtype=np.int64)):
-                rows = make_rows([layouts[i] for i in used], bool(self.energies))
-                model.fit(rows, [pairs[i] for i in used], weight[used])
+                model.fit(rows, pairs, weight[used][some])
         return self
 
-    def _lay_out(
+    def _coded(
         self, sequences: list[str], truth: list[Pairs]
-    ) -> tuple[list[Any], list[Pairs], LeftOut]:
-        """Layouts in which the true pairs are possible, those pairs, and what was left out."""
-        layouts, pairs, counts = [], [], []
-        for i, (sequence, true) in enumerate(zip(sequences, truth, strict=True)):
-            codes = encode_bases(sequence, i)
-            kept, left_out = keep_nested(true, codes, self.min_loop)
-            layouts.append(make_layout(codes, self.min_loop, kept))
-            pairs.append(kept)
-            counts.append(left_out)
-        return layouts, pairs, add_up(counts)
+    ) -> Iterator[tuple[Pairs, np.ndarray, int]]:
+        for i, (sequence, pairs) in enumerate(zip(sequences, truth, strict=True)):
+            yield pairs, encode_bases(sequence, i), self.min_loop
+
+    def _rows(
+        self, sequences: list[str], truth: list[Pairs], energies: bool | None = None
+    ) -> tuple[Any, list[Pairs], list[int]]:
+        """Rows of the sequences that can form pairs, true pairs, and which of them they are."""
+        pairs = [keep_nested(*own)[0] for own in self._coded(sequences, truth)]
+        layouts = [
+            make_layout(encode_bases(sequence), self.min_loop, own)
+            for sequence, own in zip(sequences, pairs, strict=True)
+        ]
+        some = [i for i, layout in enumerate(layouts) if layout is not None]
+        rows = make_rows(
+            [layout for layout in layouts if layout is not None],
+            bool(self.energies) if energies is None else energies,
+        )
+        return rows, [pairs[i] for i in some], some
 
     def _model(self) -> StructuredSVM:
         likelihood = self.objective == "likelihood"
@@ -341,10 +348,9 @@ class RNAFolder(Task):
         """
         self._structure()
         held = check_sequences(sequences)
-        layouts, pairs, _ = self._lay_out(held, check_structures(structures, held))
-        some = [i for i, layout in enumerate(layouts) if layout is not None]
-        rows = make_rows([layouts[i] for i in some], self._energies())
-        self.model_.calibrate(rows, [pairs[i] for i in some])
+        truth = check_structures(structures, held)
+        rows, pairs, _ = self._rows(held, truth, self._energies())
+        self.model_.calibrate(rows, pairs)
         return self
 
     def score(

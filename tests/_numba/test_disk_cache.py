@@ -188,6 +188,19 @@ def test_fields_of_tuples_in_signatures_count():
     assert digest_with("a b") == digest_with("a b") != digest_with("b a")
 
 
+def test_what_has_moved_to_another_module_is_other_code():
+    """Files name the modules of functions and of tuples, which would not be found there."""
+
+    def digest_in(module, pair_module):
+        pair = namedtuple("Pair", ["a", "b"], module=pair_module)
+        space = {"__name__": module}
+        exec("def f(x):\n    return x.a\n", space)
+        return digest_function(compiled_function(lazy_types.float64(pair))(space["f"]))
+
+    assert digest_in("one", "one") == digest_in("one", "one")
+    assert len({digest_in(m, n) for m in ("one", "other") for n in ("one", "other")}) == 4
+
+
 def test_what_cannot_be_told_apart_is_refused():
     with pytest.raises(TypeError, match="f reads .*which compiled functions cannot depend on"):
         digest("def f(x):\n    return K.a\n", K=object())

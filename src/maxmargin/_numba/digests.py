@@ -23,11 +23,12 @@ _CODE_FIELDS = (
 
 @cache
 def digest_function(lazy: LazyFunction) -> str:
-    """Digest a function's bytecode, options, signature and constants, and those of its callees.
+    """Digest a function's module, bytecode, options, signature, constants, and its callees.
 
     All is taken from memory: a file may have changed since it was imported.
     """
-    parts = lazy.function, lazy.signature, lazy.options
+    # files name modules: what has moved to another one is other code
+    parts = lazy.function.__module__, lazy.function, lazy.signature, lazy.options
     return hashlib.sha256(repr(_describe(parts, lazy)).encode()).hexdigest()
 
 
@@ -40,7 +41,7 @@ def _describe(value: Any, within: LazyFunction) -> Any:
     if isinstance(value, ModuleType):
         return value.__name__
     if isinstance(value, type | BuiltinFunctionType | np.ufunc):
-        return value.__qualname__, getattr(value, "_fields", ())
+        return value.__module__, value.__qualname__, getattr(value, "_fields", ())
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))
     return [_describe(part, within) for part in _take_apart(value, within)]

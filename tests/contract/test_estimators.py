@@ -504,7 +504,8 @@ def test_a_run_that_stops_too_early_warns_and_says_what_to_do(kind):
 def test_the_time_limit_ends_the_run(kind):
     fitted = kind.fit(time_limit=1e-9, tol=0.0)
     assert fitted.result_.status is Status.TIME_LIMIT
-    assert fitted.result_.n_epochs == 1
+    # oracles in Python are not called again
+    assert fitted.result_.n_epochs <= 1
     assert fitted.result_.gap > 0
 
 

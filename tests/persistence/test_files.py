@@ -428,7 +428,7 @@ def test_lists_that_would_fill_the_memory(saved, tmp_path):
         ({"is": "object", "class": "user:Trap", "facts": {}}, "'Trap', which is not a class"),
         ({"is": "object", "class": ["BCFW"], "facts": {}}, "this version does not know"),
         ({"is": "object", "class": "BCFW", "options": {"speed": 1}, "facts": {}}, "no option 'spe"),
-        ({"is": "object", "class": "PartCosts", "options": {}, "facts": {}}, "lacks its option"),
+        ({"is": "object", "class": "TopK", "options": {}, "facts": {}}, "lacks its option"),
         ({"is": "object", "class": "BCFW", "options": {}, "facts": {"run": 1}}, "'run' is not an"),
         ({"is": "object", "class": "BCFW", "options": {}, "facts": {"__class__": 1}}, "__class__"),
         ({"is": "object", "class": "Status", "options": {"a": 1}, "facts": {}}, "has no options"),

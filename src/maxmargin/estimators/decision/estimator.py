@@ -462,7 +462,7 @@ class DecisionSVM(StructuredSVM):
     # -- predicting --------------------------------------------------------------------------------
     def _output(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         if isinstance(self.structure_, Selection):
-            return self.structure_.decode(z, layout)
+            return self.structure_.decide(z, layout)
         whole = np.rint(z)
         return whole.astype(np.int64) if np.abs(whole - z).max() < 1e-6 else z.copy()
 

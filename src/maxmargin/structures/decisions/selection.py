@@ -70,6 +70,23 @@ class Selection(Structure):
     def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         return np.rint(z).astype(np.int64)
 
+    def decide(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        """Return the decision in an output, where the oracle's outputs are more than these.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Output.
+        layout : Layout
+            Its layout.
+
+        Returns
+        -------
+        ndarray of int of shape (n_parts,)
+            Decision.
+        """
+        return self.decode(z, layout)
+
 
 def check_edges(edges: Any) -> np.ndarray:
     """Edges as an array of shape (m, 2) of node numbers; a ValueError if they are anything else."""

@@ -98,10 +98,10 @@ class ShortestPath(Selection):
         return ""
 
     def why_no_decision(self, z: np.ndarray, layout: Layout) -> str:
-        left = np.flatnonzero(np.rint(z) - self.decode(z, layout))
+        left = np.flatnonzero(np.rint(z) - self.decide(z, layout))
         return f"edge {left[0]} is on a cycle beside the path" if len(left) else ""
 
-    def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+    def decide(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         # the path alone: of the edges of a flow, those of a shortest way by their number
         edges, used = np.asarray(self.edges), np.flatnonzero(np.rint(z))
         after: dict[int, list[int]] = {}

@@ -16,9 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, compile_ability, compile_inlined, tuple_type
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_ability,
+    compile_inlined,
+    compile_internal,
+    tuple_type,
+    types,
+)
 from maxmargin._numba.exponential import exp_low
 
+INT, FLOAT, BOOL = types.int64, types.float64, types.boolean
 #: kinds of spans, in the order in which they are made
 BETWEEN, RIGHT_ARC, LEFT_ARC, LEFT, RIGHT = 0, 1, 2, 3, 4
 KINDS = 5
@@ -85,7 +94,7 @@ def score_step(kind, s, t, q, theta, n, single_root, spans):
     return arc + pair + spans.between[s * size + q] + spans.left_arc[q * size + t]
 
 
-@compile_inlined
+@compile_internal(FLOAT(INT, INT, INT, FLOATS, INT, BOOL, SPANS, BOOL))
 def make_span(kind, s, t, theta, n, single_root, spans, soft):
     """The largest value of a span's steps, or the log of the sum of their exponentials."""
     high = -np.inf
@@ -99,7 +108,7 @@ def make_span(kind, s, t, theta, n, single_root, spans, soft):
     return high + np.log(total)
 
 
-@compile_inlined
+@compile_internal(FLOAT(FLOATS, INT, BOOL, SPANS, BOOL))
 def fill_spans(theta, n, single_root, spans, soft):
     """Values of all spans; returns that of the whole."""
     size = n + 1
@@ -149,7 +158,9 @@ def add_step(kind, s, t, q, mass, n, spans, out):
             spans.left_arc[q * size + t] += mass
 
 
-@compile_inlined
+@compile_internal(
+    types.void(INT, INT, INT, FLOATS, INT, BOOL, SPANS, FLOAT, SPANS, FLOAT, FLOATS, BOOL)
+)
 def divide_span(kind, s, t, theta, n, single_root, spans, value, masses, mass, out, soft):
     """Divide the mass of a span among its steps, or give it to the best of them."""
     best, high = s, -np.inf
@@ -163,7 +174,7 @@ def divide_span(kind, s, t, theta, n, single_root, spans, value, masses, mass, o
         add_step(kind, s, t, best, mass, n, masses, out)
 
 
-@compile_inlined
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, BOOL))
 def find_parts(theta, layout, out, work, soft):
     """From the whole down to single words, by the order in which spans were made reversed.
 

@@ -13,8 +13,9 @@ from compile_cache import compile_all
 ROOT = Path(__file__).resolve().parents[1]
 #: what tests read of the real data
 DATA_SETS = {
-    *("alignment_other", "conll2000", "hansards", "isprs_filter", "nltk_treebank", "ocr_letters"),
-    *("scene", "snakes", "ud_english_ewt", "weizmann_horses", "yeast"),
+    *("alignment_other", "balibase3", "bdpa", "conll2000", "hansards", "homstrad_struct"),
+    *("isprs_filter", "nltk_treebank", "ocr_letters", "scene", "snakes", "ud_english_ewt"),
+    *("ud_english_lines", "ud_hungarian_szeged", "weizmann_horses", "yeast"),
 }
 
 

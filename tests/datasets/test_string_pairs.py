@@ -1,7 +1,5 @@
 """load_string_pairs: small files, the real counts, and words made here."""
 
-import os
-
 import pytest
 
 from maxmargin.datasets import load_string_pairs, make_string_pairs
@@ -31,9 +29,6 @@ def test_small_files(tmp_path):
         load_string_pairs("balibase3", tmp_path)
 
 
-@pytest.mark.skipif(
-    "MAXMARGIN_DATA" not in os.environ, reason="needs the data that MAXMARGIN_DATA names"
-)
 @pytest.mark.parametrize(
     ("name", "pairs", "matches", "core"),
     [
@@ -42,8 +37,8 @@ def test_small_files(tmp_path):
         ("homstrad_struct", 664, 87126, 79305),
     ],
 )
-def test_real_counts(name, pairs, matches, core):
-    found = load_string_pairs(name)
+def test_real_counts(name, pairs, matches, core, data_dir):
+    found = load_string_pairs(name, data_dir)
     assert len(found.pairs) == len(found.groups) == pairs
     assert sum(map(len, found.alignments)) == matches
     assert sum(map(len, found.core)) == core

@@ -1,8 +1,6 @@
 """Treebanks: those of files, and the one made here."""
 
 import gzip
-import os
-from pathlib import Path
 
 import pytest
 
@@ -40,15 +38,13 @@ def test_sentences_made_here_are_trees_and_repeat():
         assert why_no_tree([head for head, _ in tree], True, True) == ""
 
 
-@pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="no data")
-def test_real_treebanks_have_the_published_sizes():
-    folder = Path(os.environ["MAXMARGIN_DATA"])
+def test_real_treebanks_have_the_published_sizes(data_dir):
     for name, subset, sizes in (
         ("ud_english_lines", "dev", (1118, 21637)),
         ("ud_hungarian_szeged", "dev", (441, 11418)),
         ("nltk_treebank", "train", (3000, None)),
     ):
-        sentences, _ = load_treebank(name, subset, folder)
+        sentences, _ = load_treebank(name, subset, data_dir)
         words = sum(map(len, sentences))
         assert len(sentences) == sizes[0]
         assert sizes[1] in (None, words)

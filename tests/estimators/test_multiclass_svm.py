@@ -31,7 +31,7 @@ def many():
     )
 
 
-@pytest.mark.parametrize("case", product([iris, many], [1e-1, 1e-2, 1e-3]))
+@pytest.mark.parametrize("case", [*product([iris, many], [1e-1, 1e-2, 1e-3])])
 @pytest.mark.one_in(6)
 def test_the_optimum_is_that_of_crammer_and_singer(case):
     data, alpha = case

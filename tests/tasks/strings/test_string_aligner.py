@@ -1,6 +1,5 @@
 """StringAligner on words made here, on what it refuses, and on real pairs where there are any."""
 
-import os
 import warnings
 from copy import copy
 
@@ -229,11 +228,8 @@ def test_rows_are_those_of_parts(context):
         assert np.array_equal(free[~is_free], there[~is_free])
 
 
-@pytest.mark.skipif(
-    "MAXMARGIN_DATA" not in os.environ, reason="needs the data that MAXMARGIN_DATA names"
-)
-def test_phonetic_words_of_other_word_sets():
-    data = load_string_pairs("bdpa")
+def test_phonetic_words_of_other_word_sets(data_dir):
+    data = load_string_pairs("bdpa", data_dir)
     groups = sorted({*data.groups})
     held = {*groups[::5]}
     chosen = [i for i, group in enumerate(data.groups) if group not in held][::3]

@@ -64,3 +64,8 @@ def test_long_sequences():
     found = own.decode(own.maximize(theta, layout), layout)
     own.encode(found, layout)
     assert (found[:, 1] - found[:, 0]).max() <= 8
+
+
+def test_too_many_parts_are_refused_before_memory_is_taken():
+    with pytest.raises(ValueError, match="max_length=1000000000: 100 positions with 3 labels"):
+        Segments(10**9).n_parts((100, 3))

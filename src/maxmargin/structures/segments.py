@@ -16,6 +16,9 @@ from maxmargin.structures.derivations.layout import Deduction, DerivationLayout
 from maxmargin.structures.matching.candidates import as_integers
 from maxmargin.validation.options import Count, check_options
 
+#: parts of a sample: more take gigabytes
+MOST_PARTS = 2**28
+
 
 class Segments(Structure):
     """n positions cut into segments, each with one of K labels. layout = (n, K).
@@ -46,7 +49,13 @@ class Segments(Structure):
 
     def n_parts(self, layout: Layout) -> int:
         n, labels = _sides(layout)
-        return (n * self.max_length + labels) * labels
+        count = (n * self.max_length + labels) * labels
+        if count > MOST_PARTS:
+            raise ValueError(
+                f"max_length={self.max_length}: {n} positions with {labels} labels have {count}"
+                f" parts, at most {MOST_PARTS} are possible."
+            )
+        return count
 
     def variables(self, layout: Layout) -> tuple[int, int]:
         n, labels = _sides(layout)

@@ -100,5 +100,5 @@ class _Value(_Function):
 def value_of(
     structure: Structure, batch: Batch, flat: Any, ability: str, n_jobs: int | None
 ) -> Any:
-    """The best score ("maximize"), log-partition ("marginals") or its Euclidean kin ("project")."""
+    """The best score ("maximize"), log-partition ("marginals") or the same of `project`."""
     return _Value.apply(flat, structure, batch, ability, n_jobs)

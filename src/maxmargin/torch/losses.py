@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from maxmargin.structures.base import Layout
 from maxmargin.torch.batches import Batch, as_batch, as_flat, call_oracles, torch, value_of
 
 
-class StructuredLoss(torch.nn.Module):
+class StructuredLoss(torch.nn.Module, ABC):
     """What all losses share: part scores and targets in, a number out.
 
     Parameters
@@ -57,8 +58,9 @@ class StructuredLoss(torch.nn.Module):
         batch = as_batch(self.structure, scores, layouts)
         return self._reduce(self._losses(batch, as_flat(batch, targets, "targets")))
 
+    @abstractmethod
     def _losses(self, batch: Batch, truth: Any) -> Any:
-        raise NotImplementedError
+        """Compute the loss of each instance."""
 
     def _reduce(self, losses: Any) -> Any:
         return losses if self.reduction == "none" else getattr(losses, self.reduction)()

@@ -1,8 +1,9 @@
 """Free energies of loops, as far as parts of `NestedPairs` can tell them.
 
-Stacked pairs, loop initiation, ends of helices and dangling bases are those of the nearest
-neighbour model at 37 degrees (Xia et al. 1998; Mathews et al. 1999 and 2004), in kcal/mol;
-mismatches are the rules of the same papers by the first mismatch, without their tables.
+Stacked pairs, loop initiation, ends of helices and sides of interior loops are those of the
+nearest neighbour model at 37 degrees (Xia et al. 1998; Mathews et al. 1999 and 2004), in kcal/mol.
+The rest is approximate and was not compared with its tables: dangling bases, one number each for
+mismatches, for loops of 1 x 1 and 1 x 2, for stable hairpins of four bases and for multiloops.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ def test_likelihood_has_probabilities_of_segments():
         ([np.ones((2, 2))], [[(0, 1, "a")]], "sample 0: .*must follow each other from 0 to 2"),
         ([np.ones((2, 2))], [["a", "b"]], "sample 0: y must be a list of segments"),
         ([np.ones((2, 4, 2))], [[(0, 2, "a")]], r"sample 0: x has shape .* \(n, 3, n_features\)"),
-        ([np.ones((2, 2))], [[]], "y has no segments"),
+        ([np.ones((2, 2))], [[]], "sample 0: y has no segments"),
+        ([np.ones((2, 2))], [[(0, 2, ["a"])]], "sample 0: y must be a list of segments"),
+        ([np.ones((2, 2))], [[(0, 1, "a"), (1, 2, 1)]], "sample 0: y has labels of type"),
+        ([np.ones((2, 2))], [[(0, 1.5, "a"), (1.5, 2, "b")]], "sample 0: .*not an integer"),
     ],
 )
 def test_what_is_no_sample_is_refused(X, y, words):

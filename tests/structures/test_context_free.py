@@ -56,6 +56,9 @@ def test_a_model_is_learned():
 @pytest.mark.parametrize(
     ("rules", "layout", "words"),
     [
+        ([("S", ["a"])], ("a",), "that have a hash; found \\('S', \\['a'\\]\\)"),
+        (["Sab"], ("a",), "found 'Sab'"),
+        ([("S", "a")], (["a"],), "words must have a hash"),
         ([], ("a",), "there are none"),
         ([("S", "a", "b", "c")], ("a",), "found \\('S', 'a', 'b', 'c'\\)"),
         ([("S", "a"), ("S", "a")], ("a",), "a rule twice"),
@@ -93,6 +96,9 @@ def test_other_starts():
         ([(0, 1, "S"), (1, 2, "S")], "words 0 to 1 need a rule"),
         ([(0, 2, "A"), (0, 1, "S"), (1, 2, "A")], "need a rule"),
         ([1, 2], "a list of spans"),
+        ([(0, 2.5, "S")], "a list of spans"),
+        ([(0, 2, "S"), (0, 1, "S"), (0, 1, "A")], "a span twice"),
+        ([(0, 2, ["S"])], "no hash"),
     ],
 )
 def test_what_is_no_tree_is_refused(y, words):

@@ -31,9 +31,11 @@ from maxmargin.validation.samples import (
     Rows,
     as_array,
     check_is_list,
+    check_labels,
     check_rows,
     check_sample_weight,
     check_targets,
+    learn_classes,
 )
 
 
@@ -124,10 +126,10 @@ class SegmentSVM(StructuredSVM):
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
         check_targets(y, len(rows.lengths))
-        names = [label for i, own in enumerate(y) for *_, label in _segments(i, own)]
-        if not names:
-            raise ValueError("y has no segments: nothing to learn.")
-        self.classes_ = np.unique(np.array(names))
+        labels = [[label for *_, label in _segments(i, own)] for i, own in enumerate(y)]
+        if not all(labels):
+            raise SampleError.of(labels.index([]), ": y has no segments.")
+        self.classes_ = learn_classes(np.concatenate(check_labels(labels)))[0]
         return self._known_targets(y, rows)
 
     def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
@@ -164,6 +166,7 @@ class SegmentSVM(StructuredSVM):
 def _segments(i: int, y: Any) -> list[tuple[Any, Any, Any]]:
     try:
         found = [(begin, end, label) for begin, end, label in y]
+        set(found)  # all of them have a hash
     except (TypeError, ValueError):
         raise SampleError.of(i, ": y must be a list of segments (begin, end, label).") from None
     return [(a, b, k.item() if isinstance(k, np.generic) else k) for a, b, k in found]

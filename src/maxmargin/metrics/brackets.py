@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from maxmargin.validation.brackets import Node, clean_tree, parse_tree
+from maxmargin.validation.brackets import Node, clean_tree, fold_tree, parse_tree
 
 __all__ = ["BracketScores", "bracket_scores"]
 
@@ -71,17 +71,17 @@ def bracket_scores(truth: Sequence[Any], predicted: Sequence[Any]) -> BracketSco
 def _constituents(tree: Any) -> Counter[tuple[str, int, int]]:
     node = clean_tree(parse_tree(tree) if isinstance(tree, str) else tree)
     found: Counter[tuple[str, int, int]] = Counter()
+    end = 0
 
-    def visit(own: Node, start: int) -> int:
+    def visit(own: Node, begins: list[int]) -> int:
+        nonlocal end
+        begin = begins[0] if begins else end
         if not own.children:
-            return start + (own.label not in _PUNCTUATION)
-        end = start
-        for child in own.children:
-            end = visit(child, end)
-        if end > start:
-            found["ADVP" if own.label == "PRT" else own.label, start, end] += 1
-        return end
+            end += own.label not in _PUNCTUATION
+        elif end > begin:
+            found["ADVP" if own.label == "PRT" else own.label, begin, end] += 1
+        return begin
 
     if node is not None:
-        visit(node, 0)
+        fold_tree(node, visit)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
+from operator import index as index_of
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,16 @@ class ContextFree(Structure):
         return list(_index(self._rules()).numbers)
 
     def _rules(self) -> tuple[Rule, ...]:
-        found = tuple(map(tuple, self.grammar))
-        wrong = [rule for rule in found if len(rule) not in (2, 3)]
-        if wrong or not found:
-            what = f"found {wrong[0]!r}" if wrong else "there are none"
-            raise ValueError(f"grammar has rules (symbol, left, right) or (symbol, word); {what}.")
-        return found
+        for rule in self.grammar:
+            good = isinstance(rule, tuple | list) and len(rule) in (2, 3) and _has_hash(tuple(rule))
+            if not good:
+                raise ValueError(
+                    "grammar has rules (symbol, left, right) or (symbol, word), of texts or others"
+                    f" that have a hash; found {rule!r}."
+                )
+        if not len(self.grammar):
+            raise ValueError("grammar needs rules, and there are none.")
+        return tuple(map(tuple, self.grammar))
 
     def _make_oracle(self) -> GrammarOracle:
         return GrammarOracle(self)
@@ -78,7 +83,7 @@ class ContextFree(Structure):
     def _start(self, rules: tuple[Rule, ...]) -> Hashable:
         if self.start is None:
             return rules[0][0]
-        if not isinstance(self.start, Hashable) or self.start not in _index(rules).numbers:
+        if not _has_hash(self.start) or self.start not in _index(rules).numbers:
             raise ValueError(f"start={self.start!r} is not a symbol of the grammar.")
         return self.start
 
@@ -97,9 +102,11 @@ class ContextFree(Structure):
         words, rules = _words(layout), self._rules()
         n, index = len(words), _index(rules)
         try:
-            symbol = {(int(i), int(j)): own for i, j, own in y}
+            symbol = {(index_of(i), index_of(j)): own for i, j, own in y}
         except (TypeError, ValueError):
             raise ValueError("y must be a list of spans (i, j, symbol).") from None
+        if len(symbol) != len(y) or not all(map(_has_hash, symbol.values())):
+            raise ValueError("y has a span twice, or a symbol that has no hash.")
         z, waiting, used = np.zeros(self.n_parts(layout)), [(0, n)], 0
         while waiting:
             i, j = waiting.pop()
@@ -217,4 +224,14 @@ def _make_program(
 def _words(layout: Any) -> tuple[Hashable, ...]:
     if isinstance(layout, str) or not isinstance(layout, tuple | list) or not len(layout):
         raise ValueError(f"layout={layout!r} must be a tuple of words, one at least.")
+    if not _has_hash(tuple(layout)):
+        raise ValueError(f"layout={layout!r:.80}: words must have a hash, as texts do.")
     return tuple(layout)
+
+
+def _has_hash(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

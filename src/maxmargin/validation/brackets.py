@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
-__all__ = ["Node", "clean_tree", "parse_tree", "read_trees", "write_tree"]
+__all__ = ["Node", "clean_tree", "fold_tree", "parse_tree", "read_trees", "write_tree"]
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 #: brackets inside each other; more are not trees of sentences
-_DEEPEST = 400
+_DEEPEST = 5000
+#: what files have in place of brackets in words
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
 
 
 class Node(NamedTuple):
@@ -32,9 +34,32 @@ class Node(NamedTuple):
 
     def words(self) -> list[tuple[str, str]]:
         """All words below, (form, part of speech)."""
-        if not self.children:
-            return [(self.form, self.label)]
-        return [word for child in self.children for word in child.words()]
+        found: list[tuple[str, str]] = []
+
+        def visit(own: Node, below: list[None]) -> None:
+            if not own.children:
+                found.append((own.form, own.label))
+
+        fold_tree(self, visit)
+        return found
+
+
+def fold_tree(node: Node, combine: Callable[[Node, list[Any]], Any]) -> Any:
+    """combine(node, results of the nodes below), from left to right and the words up.
+
+    There is no recursion: trees of long sentences may be deep.
+    """
+    results: list[Any] = []
+    waiting = [(node, False)]
+    while waiting:
+        own, complete = waiting.pop()
+        if own.children and not complete:
+            waiting.append((own, True))
+            waiting.extend((child, False) for child in reversed(own.children))
+        else:
+            first = len(results) - len(own.children)
+            results[first:] = [combine(own, results[first:])]
+    return results[0]
 
 
 def read_trees(lines: Iterable[str], name: str = "trees") -> Iterator[tuple[Node, str]]:
@@ -90,10 +115,13 @@ def clean_tree(node: Node) -> Node | None:
 
     None if nothing is left.
     """
+    return fold_tree(node, _clean)
+
+
+def _clean(node: Node, below: list[Node | None]) -> Node | None:
     if not node.children:
         return None if node.label == "-NONE-" else node
-    kept = (clean_tree(child) for child in node.children)
-    children = tuple(child for child in kept if child is not None)
+    children = tuple(child for child in below if child is not None)
     if not children:
         return None
     label = re.split("[-=|]", node.label, maxsplit=1)[0] or node.label
@@ -103,6 +131,11 @@ def clean_tree(node: Node) -> Node | None:
 
 
 def write_tree(node: Node) -> str:
-    """The tree as a text of one line."""
-    inner = node.form if not node.children else " ".join(map(write_tree, node.children))
-    return f"({node.label} {inner})"
+    """The tree as a text of one line; brackets in words are -LRB- and -RRB-, spaces are _."""
+    return fold_tree(
+        node, lambda own, below: f"({own.label} {' '.join(below) or _escape(own.form)})"
+    )
+
+
+def _escape(form: str) -> str:
+    return re.sub(r"[()]", lambda found: _ESCAPES[found[0]], re.sub(r"\s+", "_", form))

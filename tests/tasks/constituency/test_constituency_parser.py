@@ -95,6 +95,9 @@ def test_early_stopping_scores_held_out_sentences():
         ([[("a",)]], ["(S (A a))"], "sentence 0, token 0: .*expected \\(form, part of speech\\)"),
         ([["a"]], ["(S (A a))"], "sentence 0, token 0"),
         ([[]], [""], "no sentences with tokens"),
+        ([[("a", "A")]], [3], "sentence 0: its tree is a int, expected a bracketed text"),
+        ([[("a", "A")]], ["(S+X (A a))"], "sentence 0: label 'S\\+X' has '\\+' in it"),
+        ([[("a", "A")]], ["(@S (A a))"], "sentence 0: label '@S'"),
     ],
 )
 def test_what_is_no_sentence_or_tree_is_refused(sentences, trees, words):
@@ -135,6 +138,21 @@ def test_trees_are_cleaned_binarised_and_built_again():
     assert build_tree([(0, 1, "S+VP")], chain.words()) == chain
 
 
+def test_deep_trees_take_no_recursion():
+    n = 1100
+    deep = parse_tree("(S (A a) " * n + "(B b)" + ")" * n)
+    spans, words = binarise(deep), deep.words()
+    assert len(spans) == 2 * len(words) - 1 == 2 * n + 1
+    text = write_tree(build_tree(spans, words))
+    assert text == write_tree(deep)
+    assert bracket_scores([deep], [text]).n_constituents == n
+
+
+def test_words_with_brackets_can_be_read_again(parser):
+    found = parser.predict([[("(", "-LRB-"), ("a b", "NN"), (":)", "NN")]])[0]
+    assert [form for form, _ in parse_tree(found).words()] == ["-LRB-", "a_b", ":-RRB-"]
+
+
 def test_rare_labels_become_known_ones():
     known = {"", "S", "S+VP"}
     labels = [simplify_label(own, known) for own in ("S+VP", "S+NP", "X", "@X", "")]
@@ -148,8 +166,8 @@ def test_files_of_trees_name_lines():
         list(read_trees(["(S a b)"]))
     with pytest.raises(ValueError, match="line 1: a bracket has one word"):
         list(read_trees(["(S)"]))
-    with pytest.raises(ValueError, match="more than 400 brackets are open"):
-        list(read_trees(["(S " * 401]))
+    with pytest.raises(ValueError, match="more than 5000 brackets are open"):
+        list(read_trees(["(S " * 5001]))
 
 
 def test_scores_are_those_of_evalb():

@@ -25,6 +25,7 @@ from maxmargin.tasks.constituency.spans import (
     SpanRows,
     binarise,
     build_tree,
+    check_labels,
     simplify_label,
 )
 from maxmargin.tasks.parsing.tokens import check_sentences
@@ -396,8 +397,12 @@ def check_trees(trees: Any, words: list[list[tuple[str, str]]]) -> list[Any]:
             found.append(None)
             continue
         try:
+            if not isinstance(tree, str | Node):
+                raise ValueError(f"its tree is a {type(tree).__name__}, expected a bracketed text")
             node = clean_tree(parse_tree(tree) if isinstance(tree, str) else tree)
-        except (ValueError, TypeError, AttributeError) as error:
+            if node is not None:
+                check_labels(node)
+        except ValueError as error:
             raise SampleError.of(i, f": {error}", noun="sentence") from error
         count = len(node.words()) if node is not None else 0
         if count != len(own):

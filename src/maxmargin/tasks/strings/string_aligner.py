@@ -357,6 +357,7 @@ class StringAligner(Task):
         float
             1 - 2 s(a, b) / (s(a, a) + s(b, b)): 0 for equal strings, 1 at most.
         """
+        check_pairs([(a, b)])
         if not len(a) or not len(b):
             return float(bool(len(a) or len(b)))
         oracle, gains = self._structure().oracle(), []

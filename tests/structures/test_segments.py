@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from maxmargin import StructuredSVM
+from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures import Chain, Derivations, Segments
 from maxmargin.structures.segments import _make_program
 
@@ -18,6 +19,37 @@ def test_segments_are_derivations():
         assert own.marginals(theta, layout) == pytest.approx(expected, abs=1e-12)
         value = Derivations().log_partition(theta, program)
         assert own.log_partition(theta, layout) == pytest.approx(value, rel=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 300.0, 1e6])
+def test_sums_of_scores_of_any_size(scale):
+    rng, layout, most = np.random.default_rng(3), (8, 3), 4
+    own, program = Segments(most), _make_program(*layout, most)
+    for _ in range(10):
+        theta = scale * rng.normal(size=own.n_parts(layout))
+        theta[rng.random(len(theta)) < 0.3] = -np.inf
+        try:
+            expected = Derivations().marginals(theta, program)
+        except InfeasibleError:
+            with pytest.raises(InfeasibleError):
+                own.marginals(theta, layout)
+            continue
+        assert own.marginals(theta, layout) == pytest.approx(expected, abs=1e-12)
+        value = Derivations().log_partition(theta, program)
+        assert own.log_partition(theta, layout) == pytest.approx(value, rel=1e-13, abs=1e-13)
+
+
+def test_a_path_of_little_weight_counts_if_it_is_the_only_one():
+    # shares fall by exp(-100) a position, and only they may end
+    own, layout = Segments(2), (9, 2)
+    theta = np.zeros(own.n_parts(layout))
+    segments, table = theta[:-4].reshape(9, 2, 2), theta[-4:].reshape(2, 2)
+    segments[:, :, 1] = -100.0
+    table[0, 1] = table[1, 0] = -np.inf
+    segments[7:, :, 0] = -np.inf
+    segments[:, 1, :] = -np.inf
+    assert own.log_partition(theta, layout) == pytest.approx(-900.0, rel=1e-14)
+    assert own.marginals(theta, layout)[:-4].reshape(9, 2, 2)[:, 0, 1] == pytest.approx(np.ones(9))
 
 
 def test_single_positions_are_a_chain_bit_for_bit():

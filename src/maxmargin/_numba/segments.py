@@ -3,15 +3,26 @@
 Parts: for each first position and each length 1, ..., M a score of each label; then one table
 (K, K) of neighbouring labels, row = left label, whose parts are counts. -inf marks what is
 forbidden.
+
+Sums are made of exponentials that are taken once of each score. That is exact as long as nothing
+comes near the smallest float, which is watched; where something does, logarithms serve instead.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.chain.log_marginals import pass_on
+from maxmargin._numba.chain.marginals import add_products, pass_back
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, compile_ability, compile_internal, types
-from maxmargin._numba.exponential import exp_low, largest_entry
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.exponential import count_between, exp_low, exp_within, largest_entry
+
+# Finite scores are from LEAST to MOST, what a position's sum is divided by is >= LEAST_MESSAGE, as
+# are messages where positive, and the product of such divisors along a segment is within FAR of 1
+# either way: else logarithms it is. Then no product of a message, a table's entry, a segment's and
+# that ratio is below 1e-260: so what is 0 is forbidden, and the first message too small shows.
+LEAST, MOST, LEAST_MESSAGE, FAR = -115.0, 100.0, 1e-100, 1e60
 
 
 @compile_internal(types.void(FLOATS, FLOATS, FLOATS, FLOATS))
@@ -82,7 +93,115 @@ def take_logs(shift, values):
 
 @compile_ability
 def marginals(theta, layout, out, work, iwork):
-    """The expectation of each part. work: (4 n + 8) K. Returns log Z.
+    """The expectation of each part. work: (4 n + 8) K + K K + n + 1. Returns log Z."""
+    n, labels, most = layout[0], layout[1], layout[2]
+    size, count = (n + 1) * labels, n * most * labels
+    ended, begun = work[:size], work[size : 2 * size]
+    after, ahead = work[2 * size : 3 * size], work[3 * size : 4 * size]
+    table = work[4 * size : 4 * size + labels * labels]
+    scale = work[4 * size + labels * labels : 4 * size + labels * labels + n + 1]
+    parts = out[:count]
+    good = exp_within(theta[:count], 0.0, LEAST, MOST, parts)
+    if good and exp_within(theta[count:], 0.0, LEAST, MOST, table):
+        value = sums_ahead(layout, parts, table, ended, begun, scale)
+        if np.isfinite(value):
+            sums_behind(layout, parts, table, ended, begun, after, ahead, scale)
+            counts = out[count:]
+            counts[:] = 0.0
+            if n > 1:
+                add_products(ended[labels : n * labels], ahead[labels : n * labels], counts, n - 1)
+            for p in range(labels * labels):
+                counts[p] *= table[p]
+            return value
+    return marginals_by_logs(theta, layout, out, work, iwork)
+
+
+@compile_internal(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+def sums_ahead(layout, parts, table, ended, begun, scale):
+    """ended[t, k]: shares of the labels of segments that end at t; begun[t, k]: sums before others.
+
+    Both are divided by what makes shares sum to 1, the product of scale[1], ..., scale[t]; scale is
+    1 where no segment ends. Returns log Z, -inf if it is 0, NaN if numbers are too far apart.
+    """
+    n, labels, most = layout[0], layout[1], layout[2]
+    begun[:labels] = 1.0
+    ended[:labels] = 0.0
+    value, scale[0] = 0.0, 1.0
+    for t in range(1, n + 1):
+        own, ratio = ended[t * labels : (t + 1) * labels], 1.0
+        own[:] = 0.0
+        for length in range(1, min(most, t) + 1):
+            s = t - length
+            first = (s * most + length - 1) * labels
+            add_scaled(
+                begun[s * labels : (s + 1) * labels], parts[first : first + labels], ratio, own
+            )
+            ratio /= scale[s]
+            if ratio > FAR or ratio < 1.0 / FAR:
+                return np.nan
+        total = 0.0
+        for k in range(labels):
+            total += own[k]
+        if 0.0 < total < LEAST_MESSAGE or count_between(own, LEAST_MESSAGE * total) > 0:
+            return np.nan
+        scale[t] = total if total > 0.0 else 1.0
+        for k in range(labels):
+            own[k] /= scale[t]
+        value += np.log(scale[t])
+        pass_on(table, own, begun[t * labels : (t + 1) * labels])
+        if t == n and total == 0.0:
+            return -np.inf
+    return value
+
+
+@compile_internal(types.void(FLOATS, FLOATS, types.float64, FLOATS))
+def add_scaled(x, y, ratio, out):
+    """out[k] += x[k] y[k] ratio."""
+    for k in range(len(out)):
+        out[k] += x[k] * y[k] * ratio
+
+
+@compile_internal(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+def sums_behind(layout, parts, table, ended, begun, after, ahead, scale):
+    """Probabilities of segments replace `parts`; ahead[t, k]: sums of segments that begin at t.
+
+    after[t, k]: what comes after a segment that ends at t. Both are times the product of scale[1],
+    ..., scale[t], divided by Z, and 0 where nothing comes before: they might else grow without
+    bound.
+    """
+    n, labels, most = layout[0], layout[1], layout[2]
+    after[n * labels : (n + 1) * labels] = 1.0
+    for s in range(n - 1, -1, -1):
+        own, before = ahead[s * labels : (s + 1) * labels], begun[s * labels : (s + 1) * labels]
+        own[:] = 0.0
+        ratio = 1.0
+        for length in range(1, most + 1):
+            first, t = (s * most + length - 1) * labels, s + length
+            part = parts[first : first + labels]
+            if t > n:
+                part[:] = 0.0
+            else:
+                ratio /= scale[t]
+                take_share(before, after[t * labels : (t + 1) * labels], ratio, part, own)
+        if s > 0:
+            left, new = ended[s * labels : (s + 1) * labels], after[s * labels : (s + 1) * labels]
+            pass_back(table, own, new)
+            for j in range(labels):
+                new[j] = new[j] if left[j] > 0.0 else 0.0
+
+
+@compile_internal(types.void(FLOATS, FLOATS, types.float64, FLOATS, FLOATS))
+def take_share(before, after, ratio, part, total):
+    """part[k] *= after[k] ratio is added to total[k], then multiplied by before[k]."""
+    for k in range(len(part)):
+        v = part[k] * (after[k] * ratio) if before[k] > 0.0 else 0.0
+        total[k] += v
+        part[k] = v * before[k]
+
+
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
+def marginals_by_logs(theta, layout, out, work, iwork):
+    """The same for scores of any size.
 
     From the end back, each position divides the probability of what begins there among the labels
     before it, and that of what ends there among lengths, so that the sums are right whatever the

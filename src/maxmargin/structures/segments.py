@@ -123,7 +123,7 @@ class SegmentOracle(CompiledOracle):
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
         n, labels = _sides(layout)
-        return (4 * n + 8) * labels, (n + 1) * labels
+        return (4 * n + 8 + labels) * labels + n + 1, (n + 1) * labels
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         theta = check_scores(self.structure, theta, layout)

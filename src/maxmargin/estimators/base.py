@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -68,6 +68,9 @@ FUNCTION = "A function of scores becomes one by Structure.from_oracle(function).
 BOUNDED = (
     " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
 )
+#: options of all estimators, or of most: some structures leave no choice
+_SHARED = ("alpha", "loss", "solver", "tol", "max_epochs", "random_state", "verbose", "n_jobs",
+           "warm_start", "time_limit", "callbacks", "domain", "objective")  # fmt: skip
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
@@ -201,6 +204,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.callbacks = callbacks
         self.domain = domain
         self.objective = objective
+
+    def _store_shared(self, given: Mapping[str, Any]) -> None:
+        """Keep the arguments of a subclass's constructor, its `locals()`, that are those above."""
+        for name in _SHARED:
+            if name in given:
+                setattr(self, name, given[name])
 
     # -- what estimators for known structures say otherwise ---------------------------------------
     def _make_structure(self) -> Structure:
@@ -558,11 +567,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Predict the output with the highest score for each sample.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         sequence of outputs
@@ -592,8 +596,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
         Parameters
         ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
         restrictions : sequence of Restriction or None
             One per sample; None means that all outputs are allowed.
         time_limit : float or None, default=None
@@ -643,8 +645,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
         Parameters
         ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
         k : int
             Number of outputs per sample; all are returned if there are fewer.
 
@@ -673,11 +673,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """Compute the score w . F z of the best output of each sample; it is not a probability.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         array_like
@@ -691,11 +686,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         """Compute for each variable the score of the best label minus that of the second best.
 
         The score of a label is that of the best output with this label.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
 
         Returns
         -------
@@ -719,15 +709,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the fraction of variables that are predicted correctly.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-        y : sequence of outputs
-            True outputs in the form that `fit` takes.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
 
         Returns
         -------

@@ -101,20 +101,8 @@ class ChainSVM(NodeLabels):
         forbidden_first: Collection[Hashable] | str = (),
         forbidden_last: Collection[Hashable] | str = (),
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
+        self._store_shared(locals())
         self.kernel = kernel
-        self.objective = objective
         self.bias = bias
         self.ends = ends
         self.transitions = transitions

@@ -76,20 +76,9 @@ class GeneralMatchingSVM(StructuredSVM):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.perfect = perfect
         self.bias = bias
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
 
     def _make_structure(self) -> Structure:
         return GeneralMatching(self.perfect)

@@ -123,21 +123,10 @@ class GraphCutSVM(StructuredSVM):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.tables = tables
         self.bias = bias
         self.multiclass = multiclass
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
 
     def _make_structure(self) -> Structure:
         if not self.multiclass:
@@ -232,11 +221,6 @@ class GraphCutSVM(StructuredSVM):
         With tables, it is the sum of all node scores and of the table entries that the labels
         select.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         ndarray of shape (n_samples,)
@@ -278,13 +262,9 @@ class GraphCutSVM(StructuredSVM):
 
         Parameters
         ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
         y : sequence of outputs
             True labels, one per node; unknown labels raise an error, with `multiclass` they count
             as wrong.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
 
         Returns
         -------

@@ -124,22 +124,11 @@ class MatchingSVM(StructuredSVM):
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.row_cap = row_cap
         self.column_cap = column_cap
         self.complete = complete
         self.bias = bias
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
         self.kernel = kernel
 
     def _make_structure(self) -> Structure:
@@ -197,11 +186,6 @@ class MatchingSVM(StructuredSVM):
     def edge_scores(self, X: Any) -> list[np.ndarray]:
         """Compute the score of each candidate link; costs are the negative scores.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         list of ndarray of shape (J, K) or (n_edges,)
@@ -225,15 +209,6 @@ class MatchingSVM(StructuredSVM):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the F1 score of the predicted links, over all samples.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-        y : sequence of outputs
-            True outputs in the form that `fit` takes.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
 
         Returns
         -------

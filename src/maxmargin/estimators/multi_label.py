@@ -115,19 +115,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         pair_features: bool = False,
         method: Literal["auto", "exact", "bounded"] = "auto",
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
-        self.objective = objective
+        self._store_shared(locals())
         self.bias = bias
         self.pairs = pairs
         self.pair_features = pair_features

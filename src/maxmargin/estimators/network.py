@@ -134,19 +134,7 @@ class NetworkSVM(GraphLabels):
         forbidden_pairs: Collection[Any] = (),
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
-        self.objective = objective
+        self._store_shared(locals())
         self.method = method
         self.bias = bias
         self.ends = ends
@@ -176,11 +164,6 @@ class NetworkSVM(GraphLabels):
     def predict_within(self, X: Any) -> list[Labelling]:
         """Predict the labels of each sample with their score and an upper bound on all scores.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         list of Labelling
@@ -206,11 +189,6 @@ class NetworkSVM(GraphLabels):
         """Compute the score w . F z of the labels found for each sample; it is not a probability.
 
         `margins` gives the confidence of single labels, where inference is exact.
-
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
 
         Returns
         -------

@@ -112,11 +112,6 @@ class NodeLabels(StructuredSVM):
     def decision_function(self, X: Any) -> Any:
         """Compute for each node and label the score of the best output with that label at the node.
 
-        Parameters
-        ----------
-        X : sequence of samples
-            Samples in the form that `fit` takes.
-
         Returns
         -------
         list of ndarray of shape (n_nodes, n_labels)

@@ -91,22 +91,10 @@ class SegmentSVM(StructuredSVM):
         domain: Domain | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.max_length = max_length
         self.bias = bias
         self.transitions = transitions
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
-        self.objective = objective
 
     def _make_structure(self) -> Structure:
         return Segments(self.max_length)

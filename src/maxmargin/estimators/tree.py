@@ -96,20 +96,8 @@ class TreeSVM(GraphLabels):
         transitions: bool = True,
         forbidden_pairs: Collection[Any] = (),
     ):
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
+        self._store_shared(locals())
         self.kernel = kernel
-        self.objective = objective
         self.bias = bias
         self.ends = ends
         self.transitions = transitions

@@ -1,4 +1,4 @@
-"""Docstrings of classes, completed by those of their bases."""
+"""Docstrings of classes and methods, completed by those of their bases."""
 
 from __future__ import annotations
 
@@ -42,13 +42,41 @@ def complete_docstring(cls: Any) -> None:
         if title == "Parameters":
             entries.sort(key=lambda entry: min(order.get(name, 10**6) for name in entry.names))
         if len(entries) > count:
-            sections[title] = "".join(f"{entry.text.rstrip()}\n" for entry in entries) + "\n"
-    first = sections.pop("")
-    ordered = {
-        title: sections[title] for title in ("Parameters", "Attributes") if title in sections
-    }
-    rest = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in (ordered | sections).items()]
-    cls.__doc__ = "".join([first, *rest]).rstrip() + "\n"
+            sections |= _join_entries(title, entries)
+    cls.__doc__ = _join_sections(sections)
+
+
+def complete_methods(cls: Any) -> None:
+    """Add what the docstrings of a class's methods leave out.
+
+    A method without a docstring has that of the method it overrides. Parameters that it does not
+    describe are those of `fit`, which says what samples are, or of the method it overrides.
+    """
+    methods = {name: own for name, own in vars(cls).items() if inspect.isfunction(own)}
+    for name in sorted(methods, key=lambda name: name != "fit"):
+        own = methods[name]
+        bases = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
+        arguments, overridden = _arguments(own), _arguments(bases[0]) if bases else ()
+        text = own.__doc__ or (bases[0].__doc__ if bases and arguments != overridden else None)
+        # looked up only where something is left out: this runs at every import
+        if name[0] == "_" or not text or all(f" {name} : " in text for name in arguments):
+            continue
+        sections = _split_sections(text)
+        entries = _split_entries(sections.get("Parameters"))
+        entries = [entry for entry in entries if {*arguments}.issuperset(entry.names)]
+        for source in (getattr(cls, "fit", None), *bases):
+            known = {name for entry in entries for name in entry.names}
+            given = _split_sections(getattr(source, "__doc__", None)).get("Parameters")
+            entries += [entry for entry in _split_entries(given) if entry.names
+                        and {*arguments}.difference(known).issuperset(entry.names)]  # fmt: skip
+        entries.sort(key=lambda entry: arguments.index(entry.names[0]))
+        own.__doc__ = _join_sections(sections | _join_entries("Parameters", entries))
+
+
+def _arguments(function: Any) -> tuple[str, ...]:
+    """The names of a method's arguments, without the first; () of what is not a function."""
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount] if code else ()
 
 
 def _split_sections(doc: str | None) -> dict[str, str]:
@@ -62,3 +90,15 @@ def _split_sections(doc: str | None) -> dict[str, str]:
 def _split_entries(text: str | None) -> list[_Entry]:
     found = re.findall(r"^\S.*\n(?:(?: .*)?\n)*", text or "", re.MULTILINE)
     return [_Entry(tuple(re.split(r", *", own.partition(" :")[0])), own) for own in found]
+
+
+def _join_entries(title: str, entries: list[_Entry]) -> dict[str, str]:
+    return {title: "".join(f"{entry.text.rstrip()}\n" for entry in entries) + "\n"}
+
+
+def _join_sections(sections: dict[str, str]) -> str:
+    """The docstring of sections, in numpydoc's order."""
+    titles = [title for title in ("Parameters", "Attributes") if sections.get(title, "").strip()]
+    titles += [title for title in sections if title not in ("", "Parameters", "Attributes")]
+    rest = [f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in titles]
+    return "".join([sections[""], *rest]).rstrip() + "\n"

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, get_origin, get_type_hints
 
 import numpy as np
 
-from maxmargin.validation.docstrings import complete_docstring
+from maxmargin.validation.docstrings import complete_docstring, complete_methods
 from maxmargin.validation.options import check_option
 
 #: keys with equal hashes that a dict may have: looking one up takes as many comparisons
@@ -29,6 +29,7 @@ class Checked:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         complete_docstring(cls)
+        complete_methods(cls)
 
     def validate(self) -> None:
         """Raise ValueError unless what was learned goes together.

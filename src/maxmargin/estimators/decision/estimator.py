@@ -186,26 +186,15 @@ class DecisionSVM(StructuredSVM):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):
+        self._store_shared(locals())
         self.structure = structure
         self.sense = sense
-        self.alpha = alpha
         self.weights = weights
-        self.loss = loss
         self.prior = prior
         self.frozen = frozen
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.cv = cv
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
-        self.domain = domain
 
     # -- samples -----------------------------------------------------------------------------------
     def _make_features(self) -> FeatureMap:
@@ -469,11 +458,6 @@ class DecisionSVM(StructuredSVM):
     def predict(self, X: Any) -> Any:
         """Predict the best decision by predicted costs for each instance.
 
-        Parameters
-        ----------
-        X : array_like or list
-            Instances in the form that `fit` takes.
-
         Returns
         -------
         ndarray of shape (n_instances, n_parts) or list
@@ -484,11 +468,6 @@ class DecisionSVM(StructuredSVM):
 
     def predict_costs(self, X: Any) -> Any:
         """Predict the costs of all parts, or their values if ``sense="max"``.
-
-        Parameters
-        ----------
-        X : array_like or list
-            Instances in the form that `fit` takes.
 
         Returns
         -------
@@ -550,8 +529,6 @@ class DecisionSVM(StructuredSVM):
 
         Parameters
         ----------
-        X : array_like or list
-            Instances in the form that `fit` takes.
         costs : array_like of shape (n_instances, n_parts) or list
             True costs, or values if ``sense="max"``.
         sample_weight : array_like of shape (n_instances,) or None, default=None
@@ -570,8 +547,6 @@ class DecisionSVM(StructuredSVM):
 
         Parameters
         ----------
-        X : array_like or list
-            Instances in the form that `fit` takes.
         costs : array_like of shape (n_instances, n_parts) or list
             True costs, or values if ``sense="max"``.
         sample_weight : array_like of shape (n_instances,) or None, default=None

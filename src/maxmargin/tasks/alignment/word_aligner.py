@@ -147,23 +147,14 @@ class WordAligner(LinkProbabilities, Task):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):
-        self.alpha = alpha
+        self._store_shared(locals())
         self.c_plus = c_plus
         self.c_minus = c_minus
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
         self.normalize = normalize
         self.max_links = max_links
         self.strict = strict
         self.statistics = statistics
         self.features = features
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.domain = domain
 
     def fit(
@@ -267,8 +258,6 @@ class WordAligner(LinkProbabilities, Task):
 
         Parameters
         ----------
-        pairs : iterable of (source tokens, target tokens)
-            Tokenised sentence pairs.
         columns : dict or None, default=None
             Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
 
@@ -299,8 +288,6 @@ class WordAligner(LinkProbabilities, Task):
 
         Parameters
         ----------
-        pairs : iterable of (source tokens, target tokens)
-            Tokenised sentence pairs.
         restrictions : sequence of Restriction or None
             One per pair, such as ``Restriction(known=[(i, j)], forbidden=[(i, j)])``; None means
             that all links are allowed.
@@ -354,8 +341,6 @@ class WordAligner(LinkProbabilities, Task):
 
         Parameters
         ----------
-        pairs : iterable of (source tokens, target tokens)
-            Tokenised sentence pairs.
         links : sequence
             Annotated links of each pair: (sure, possible), or plain links, which are sure.
         columns : dict or None, default=None
@@ -375,8 +360,6 @@ class WordAligner(LinkProbabilities, Task):
 
         Parameters
         ----------
-        pairs : iterable of (source tokens, target tokens)
-            Tokenised sentence pairs.
         links : sequence
             Annotated links of each pair: (sure, possible), or plain links, which are sure.
         columns : dict or None, default=None

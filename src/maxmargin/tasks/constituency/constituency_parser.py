@@ -7,19 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.callbacks import Callback
 from maxmargin.estimators import StructuredSVM
-from maxmargin.estimators.probabilities import warn_if_uncalibrated
 from maxmargin.exceptions import SampleError
 from maxmargin.features import PartFeatures
 from maxmargin.metrics import BracketScores, bracket_scores
-from maxmargin.oracles.base import check_k
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Constituents
 from maxmargin.structures.constituents import list_spans, span_numbers
-from maxmargin.tasks.base import Task
+from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.constituency.spans import (
     SpanFeatures,
     SpanRows,
@@ -52,7 +49,7 @@ _BITS = 22
 _CHAINS = 5
 
 
-class ConstituencyParser(Task):
+class ConstituencyParser(StructureTask):
     """Constituency parser: labelled spans by a large margin over all binary trees.
 
     Minimises over the weights w of features of spans and labels ::
@@ -123,28 +120,19 @@ class ConstituencyParser(Task):
         callbacks: Sequence[Callback] = (),
         objective: Literal["margin", "likelihood"] = "margin",
     ):
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.min_count = min_count
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.objective = objective
 
     def fit(
         self, sentences: Sentences, trees: Sequence[str], sample_weight: Any = None
     ) -> ConstituencyParser:
-        """Fit the weights of spans.
+        """Fit the weights of spans; sentences without tokens are ignored.
 
         Parameters
         ----------
         sentences : sequence of sentences
-            Lists of tokens (form, part of speech); empty ones are ignored.
+            Lists of tokens (form, part of speech).
         trees : sequence of str
             Bracketed trees of the sentences.
         sample_weight : array_like of shape (n_samples,) or None, default=None
@@ -162,33 +150,19 @@ class ConstituencyParser(Task):
         kept = [i for i, own in enumerate(words) if own]
         if not kept:
             raise ValueError("there are no sentences with tokens to learn from.")
-        words, spans = [words[i] for i in kept], [binarise(nodes[i]) for i in kept]
+        words, nodes = [words[i] for i in kept], [nodes[i] for i in kept]
+        spans = [binarise(node) for node in nodes]
         labels = _learn_labels(spans)
-        features = SpanFeatures(_BITS)
-        numbers = self._number_features(features, words, spans)
+        numbers = self._number_features(words, spans)
         learned = {"labels_": np.array(labels, dtype=str), "numbers_": numbers}
-
-        def on_rows(stopping: EarlyStopping) -> None:
-            held_out = check_words(stopping.X)
-            truth = check_trees(stopping.y, held_out)
-            some = [i for i, own in enumerate(held_out) if own]
-            stopping.X = _rows(features, [held_out[i] for i in some], numbers, len(labels))
-            stopping.y = [_targets(binarise(truth[i]), labels) for i in some]
-            stopping.metric = stopping.metric or _share_of_spans
-
-        with self._watched(on_rows) as callbacks:
-            fresh = self._make_model(len(words), len(labels))
-            model = self._start(fresh).set_params(callbacks=callbacks)
-            with self._learning(**learned, model_=model):
-                rows = _rows(features, words, numbers, len(labels))
-                model.fit(rows, [_targets(own, labels) for own in spans], weight[kept])
+        model = self._make_model(len(words), len(labels))
+        rows, targets, _ = self._knowing(learned, model)._rows(words, nodes)
+        self._fit_model(model, learned, rows, targets, weight[kept])
         return self
 
-    def _number_features(
-        self, features: SpanFeatures, words: list[Any], spans: list[Any]
-    ) -> np.ndarray:
+    def _number_features(self, words: list[Any], spans: list[Any]) -> np.ndarray:
         """Number the features that enough true spans have."""
-        counts = np.zeros(1 << _BITS, dtype=np.int64)
+        counts, features = np.zeros(1 << _BITS, dtype=np.int64), SpanFeatures(_BITS)
         for sentence, own in zip(words, spans, strict=True):
             i, j = np.array([span[:2] for span in own]).T
             hashes = features.hash_spans(sentence)[span_numbers(i, j, len(sentence))]
@@ -214,20 +188,12 @@ class ConstituencyParser(Task):
     def predict(self, sentences: Sentences) -> list[str]:
         """Predict the tree of each sentence.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Lists of tokens (form, part of speech).
-
         Returns
         -------
         list of str
             Bracketed trees; empty for a sentence without tokens.
         """
-        oracle, found = self._structure().oracle(), []
-        for words, layout, theta in self._scores(sentences):
-            found.append(self._tree(oracle.maximize(theta, layout)[0], words) if words else "")
-        return found
+        return super().predict(sentences)
 
     def predict_marginals(self, sentences: Sentences) -> list[dict[tuple[int, int, str], float]]:
         """Compute the probabilities of constituents, the model being p(tree) ~ exp(score / T).
@@ -235,35 +201,19 @@ class ConstituencyParser(Task):
         T is ``temperature_``. Those of margin training are suitable for ranking only, until
         `calibrate` is called.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Lists of tokens (form, part of speech).
-
         Returns
         -------
         list of dict
             Probabilities {(i, j, label): p} of words i to j - 1 having a label, where they are
             above 0.001.
         """
-        oracle, found = self._structure().oracle(), []
-        warn_if_uncalibrated(self.model_, 3)
-        for words, layout, theta in self._scores(sentences):
-            p = oracle.marginals(theta / self.temperature_, layout) if words else np.empty(0)
-            parts = np.flatnonzero(p > 1e-3)
-            span, label = np.divmod(parts, len(self.labels_))
-            i, j = (own[span].tolist() for own in list_spans(len(words)))
-            keys = zip(i, j, self.labels_[label].tolist(), strict=True)
-            found.append(dict(zip(keys, p[parts].tolist(), strict=True)))
-        return found
+        return super().predict_marginals(sentences)
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[str, float]]]:
         """Predict the k best trees of each sentence.
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Lists of tokens (form, part of speech).
         k : int
             Number of binary trees per sentence; all are returned if there are fewer.
 
@@ -273,45 +223,13 @@ class ConstituencyParser(Task):
             Trees of each sentence with their scores, best first. Some may be the same but for spans
             that only binary trees have.
         """
-        structure, found = self._structure(), []
-        check_k(k)
-        for words, layout, theta in self._scores(sentences):
-            best = structure.k_best(theta, layout, k) if words else []
-            found.append([(self._tree(z, words), score) for z, score in best])
-        return found
+        return super().predict_k_best(sentences, k)
 
     def calibrate(self, sentences: Sentences, trees: Sequence[str]) -> ConstituencyParser:
-        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences that are not those of `fit`.
-        trees : sequence of str
-            Bracketed trees of the sentences.
-
-        Returns
-        -------
-        ConstituencyParser
-            The estimator itself.
-        """
-        check_is_fitted(self, "model_")
-        words = check_words(sentences)
-        nodes = check_trees(trees, words)
-        kept, labels = [i for i, own in enumerate(words) if own], self.labels_.tolist()
-        rows = _rows(SpanFeatures(_BITS), [words[i] for i in kept], self.numbers_, len(labels))
-        self.model_.calibrate(rows, [_targets(binarise(nodes[i]), labels) for i in kept])
-        return self
+        return super().calibrate(sentences, trees)
 
     def score(self, sentences: Sentences, trees: Sequence[str]) -> float:
         """Compute the F1 score of constituents, by the rules of evalb.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Lists of tokens (form, part of speech).
-        trees : sequence of str
-            Bracketed trees of the sentences.
 
         Returns
         -------
@@ -323,40 +241,56 @@ class ConstituencyParser(Task):
     def report(self, sentences: Sentences, trees: Sequence[str]) -> BracketScores:
         """Compute precision, recall and F1 score of constituents, by the rules of evalb.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Lists of tokens (form, part of speech).
-        trees : sequence of str
-            Bracketed trees of the sentences.
-
         Returns
         -------
         BracketScores
             The scores.
         """
-        words = check_words(sentences)
-        nodes, found = check_trees(trees, words), self.predict(words)
-        some = [i for i, own in enumerate(words) if own]
-        return bracket_scores([nodes[i] for i in some], [found[i] for i in some])
+        truth, found = self._compare(sentences, trees)
+        some = [i for i, node in enumerate(truth) if node is not None]
+        return bracket_scores([truth[i] for i in some], [found[i] for i in some])
 
     # -- inside ------------------------------------------------------------------------------------
-    def _structure(self) -> Any:
-        check_is_fitted(self, "model_")
-        return self.model_.structure_
+    def _check(self, inputs: Any) -> list[Any]:
+        return check_words(inputs)
 
-    def _scores(self, sentences: Sentences) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """The words of each sentence, its layout, and the scores of its parts."""
+    def _check_truth(self, outputs: Any, inputs: list[Any]) -> list[Any]:
+        return check_trees(outputs, inputs)
+
+    def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
+        kept, labels = [i for i, own in enumerate(inputs) if own], self.labels_.tolist()
+        words = [inputs[i] for i in kept]
+        rows = SpanRows(SpanFeatures(_BITS), words, self.numbers_, len(labels))
+        targets = [_targets(binarise(truth[i]), labels) for i in kept]
+        return LaidOutRows(rows, rows.layouts), targets, kept
+
+    def _measure(self, targets: Any, outputs: Any) -> float:
+        pairs = [({*map(tuple, a.tolist())}, {*map(tuple, b.tolist())}) for a, b in
+                 zip(targets, outputs, strict=True)]  # fmt: skip
+        return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
+
+    def _scores(self, inputs: Any) -> Iterator[tuple[Any, np.ndarray]]:
         labels, features = len(self.labels_), SpanFeatures(_BITS)
         w = as_dense(self.model_.coef_).reshape(-1, labels)
-        for words in check_words(sentences):
+        for words in check_words(inputs):
             rows = SpanRows(features, [words], self.numbers_, labels)
-            scores = (rows.matrix @ w).ravel() if words else np.empty(0)
-            yield words, (len(words), labels), scores
+            yield words, (rows.matrix @ w).ravel() if words else np.empty(0)
 
-    def _tree(self, z: np.ndarray, words: Any) -> str:
-        spans = self._structure().decode(z, (len(words), len(self.labels_))).tolist()
-        return write_tree(build_tree([(i, j, str(self.labels_[k])) for i, j, k in spans], words))
+    def _layout(self, sample: Any) -> tuple[int, int] | None:
+        return (len(sample), len(self.labels_)) if sample else None
+
+    def _output(self, z: np.ndarray | None, sample: Any) -> str:
+        if z is None:
+            return ""
+        spans = self._structure().decode(z, self._layout(sample)).tolist()
+        return write_tree(build_tree([(i, j, str(self.labels_[k])) for i, j, k in spans], sample))
+
+    def _probabilities(self, p: np.ndarray, sample: Any) -> dict[tuple[int, int, str], float]:
+        parts = np.flatnonzero(p > 1e-3)
+        span, label = np.divmod(parts, len(self.labels_))
+        i, j = (own[span].tolist() for own in list_spans(len(sample)))
+        keys = zip(i, j, self.labels_[label].tolist(), strict=True)
+        return dict(zip(keys, p[parts].tolist(), strict=True))
 
     def validate(self) -> None:
         if not hasattr(self, "model_"):
@@ -424,16 +358,3 @@ def _learn_labels(spans: list[Any]) -> list[str]:
 def _targets(spans: list[Any], labels: list[str]) -> np.ndarray:
     number = {label: k for k, label in enumerate(labels)}
     return np.array([(i, j, number[simplify_label(label, number)]) for i, j, label in spans])
-
-
-def _rows(
-    features: SpanFeatures, words: list[Any], numbers: np.ndarray, n_labels: int
-) -> LaidOutRows:  # fmt: skip
-    rows = SpanRows(features, words, numbers, n_labels)
-    return LaidOutRows(rows, rows.layouts)
-
-
-def _share_of_spans(truth: Any, outputs: Any) -> float:
-    pairs = [({*map(tuple, a.tolist())}, {*map(tuple, b.tolist())}) for a, b in
-             zip(truth, outputs, strict=True)]  # fmt: skip
-    return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)

@@ -10,15 +10,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.callbacks import Callback
 from maxmargin.estimators import StructuredSVM
-from maxmargin.estimators.probabilities import warn_if_uncalibrated
 from maxmargin.formats.rna import Pairs, write_dot_bracket
 from maxmargin.metrics import pair_scores
-from maxmargin.oracles.base import check_k
 from maxmargin.solvers import LBFGS, Solver
 from maxmargin.structures import NestedLayout, NestedPairs
-from maxmargin.tasks.base import Task
+from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.folding.bases import check_sequences, encode_bases, make_layout
 from maxmargin.tasks.folding.reports import FoldingReport
 from maxmargin.tasks.folding.rows import loop_features, make_rows
@@ -43,7 +41,7 @@ Sequences = Sequence[str]
 _SECOND = 2.0
 
 
-class RNAFolder(Task):
+class RNAFolder(StructureTask):
     """RNA secondary structure: base pairs by a conditional random field over all foldings.
 
     Minimises over the weights w of features of loops ::
@@ -107,6 +105,7 @@ class RNAFolder(Task):
 
     model_: Any
     left_out_: np.ndarray
+    _empty_has_score = True
 
     def __init__(
         self,
@@ -129,34 +128,25 @@ class RNAFolder(Task):
         callbacks: Sequence[Callback] = (),
         objective: Literal["likelihood", "margin"] = "likelihood",
     ):
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.min_loop = min_loop
         self.energies = energies
         self.crossing = crossing
         self.decoding = decoding
         self.gamma = gamma
         self.max_samples = max_samples
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.objective = objective
 
     # -- fitting -----------------------------------------------------------------------------------
     def fit(
         self, sequences: Sequences, structures: Sequences, sample_weight: Any = None
     ) -> RNAFolder:
-        """Fit the weights of loops.
+        """Fit the weights of loops; sequences that can form no pair are ignored.
 
         Parameters
         ----------
         sequences : sequence of str
-            Bases; those that can form no pair are ignored.
+            Bases.
         structures : sequence of str
             True structures, as dot-brackets.
         sample_weight : array_like of shape (n_samples,) or None, default=None
@@ -179,19 +169,13 @@ class RNAFolder(Task):
         if self.max_samples is not None and len(used) > self.max_samples:
             rng = check_random_state(self.random_state)
             used = draw_diverse([sequences[i] for i in used], used, self.max_samples, rng)
-        rows, pairs, some = self._rows([sequences[i] for i in used], [kept[i][0] for i in used])
+        model, learned = self._model(), {"left_out_": np.array(left_out, dtype=np.int64)}
+        rows, pairs, some = self._knowing(learned, model)._rows(
+            [sequences[i] for i in used], [kept[i][0] for i in used]
+        )
         if not some:
             raise ValueError("there are no sequences that can form pairs to learn from.")
-
-        def on_rows(stopping: EarlyStopping) -> None:
-            held = check_sequences(stopping.X)
-            stopping.X, stopping.y, _ = self._rows(held, check_structures(stopping.y, held))
-            stopping.metric = stopping.metric or (lambda a, b: pair_scores(a, b).f1)
-
-        with self._watched(on_rows) as callbacks:
-            model = self._start(self._model()).set_params(callbacks=callbacks)
-            with self._learning(model_=model, left_out_=np.array(left_out, dtype=np.int64)):
-                model.fit(rows, pairs, weight[used][some])
+        self._fit_model(model, learned, rows, pairs, weight[used][some])
         return self
 
     def _coded(
@@ -199,22 +183,6 @@ class RNAFolder(Task):
     ) -> Iterator[tuple[Pairs, np.ndarray, int]]:
         for i, (sequence, pairs) in enumerate(zip(sequences, truth, strict=True)):
             yield pairs, encode_bases(sequence, i), self.min_loop
-
-    def _rows(
-        self, sequences: list[str], truth: list[Pairs], energies: bool | None = None
-    ) -> tuple[Any, list[Pairs], list[int]]:
-        """Rows of the sequences that can form pairs, true pairs, and which of them they are."""
-        pairs = [keep_nested(*own)[0] for own in self._coded(sequences, truth)]
-        layouts = [
-            make_layout(encode_bases(sequence), self.min_loop, own)
-            for sequence, own in zip(sequences, pairs, strict=True)
-        ]
-        some = [i for i, layout in enumerate(layouts) if layout is not None]
-        rows = make_rows(
-            [layout for layout in layouts if layout is not None],
-            bool(self.energies) if energies is None else energies,
-        )
-        return rows, [pairs[i] for i in some], some
 
     def _model(self) -> StructuredSVM:
         likelihood = self.objective == "likelihood"
@@ -232,11 +200,6 @@ class RNAFolder(Task):
     def predict(self, sequences: Sequences) -> list[str]:
         """Predict the structure of each sequence.
 
-        Parameters
-        ----------
-        sequences : sequence of str
-            Bases.
-
         Returns
         -------
         list of str
@@ -247,7 +210,7 @@ class RNAFolder(Task):
         ]
 
     def _predicted(self, sequences: list[str]) -> Iterator[tuple[Pairs, int]]:
-        for codes, layout, theta in self._scores(sequences):
+        for (codes, layout), theta in self._scores(sequences):
             pairs: Pairs = []
             if layout is not None:
                 pairs = self._decode(theta, layout)
@@ -285,25 +248,12 @@ class RNAFolder(Task):
         T is ``temperature_``. The likelihood objective fits these probabilities. Those of margin
         training are suitable for ranking only, until `calibrate` is called.
 
-        Parameters
-        ----------
-        sequences : sequence of str
-            Bases.
-
         Returns
         -------
         list of ndarray of shape (n, n)
             Symmetric matrices of the probabilities of nested pairs.
         """
-        structure, found = self._structure(), []
-        warn_if_uncalibrated(self.model_, 3)
-        for codes, layout, theta in self._scores(check_sequences(sequences)):
-            p = np.zeros((len(codes), len(codes)))
-            if layout is not None:
-                own = structure.marginals(theta / self.temperature_, layout)[: len(layout.pairs)]
-                p[tuple(layout.pairs.T)] = own
-            found.append(p + p.T)
-        return found
+        return super().predict_marginals(sequences)
 
     def predict_k_best(self, sequences: Sequences, k: int) -> list[list[tuple[str, float]]]:
         """Predict the k structures of largest score of each sequence, which should be short.
@@ -312,67 +262,28 @@ class RNAFolder(Task):
         ----------
         sequences : sequence of str
             Bases, some hundred at most: steps are listed in Python.
-        k : int
-            Number of structures per sequence; all are returned if there are fewer.
 
         Returns
         -------
         list of list of (str, float)
             Dot-brackets with their scores, best first.
         """
-        structure, found = self._structure(), []
-        check_k(k)
-        for codes, layout, theta in self._scores(check_sequences(sequences)):
-            n = len(codes)
-            best = structure.k_best(theta, layout, k) if layout is not None else []
-            found.append([
-                (write_dot_bracket(structure.decode(z, layout).tolist(), n), score)
-                for z, score in best
-            ] or [("." * n, 0.0)])  # fmt: skip
-        return found
+        return super().predict_k_best(sequences, k)
 
     def calibrate(self, sequences: Sequences, structures: Sequences) -> RNAFolder:
-        """Fit ``temperature_``, the divisor of scores in probabilities, on held-out data.
-
-        Parameters
-        ----------
-        sequences : sequence of str
-            Sequences that are not those of `fit`.
-        structures : sequence of str
-            True structures.
-
-        Returns
-        -------
-        RNAFolder
-            The estimator itself.
-        """
-        self._structure()
-        held = check_sequences(sequences)
-        truth = check_structures(structures, held)
-        rows, pairs, _ = self._rows(held, truth, self._energies())
-        self.model_.calibrate(rows, pairs)
-        return self
+        return super().calibrate(sequences, structures)
 
     def score(
         self, sequences: Sequences, structures: Sequences, sample_weight: Any = None
     ) -> float:
         """Compute the F1 score of pairs, the mean over sequences.
 
-        Parameters
-        ----------
-        sequences : sequence of str
-            Bases.
-        structures : sequence of str
-            True structures.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the sequences; None means equal weights.
-
         Returns
         -------
         float
             F1 score from 0 to 1.
         """
-        truth, found = self._compared(sequences, structures)
+        truth, found = self._compare(sequences, structures)
         own = [pair_scores([a], [b]).f1 for a, b in zip(truth, found, strict=True)]
         weight = check_sample_weight(sample_weight, len(own))
         return float(np.average(own, weights=weight)) if own else 0.0
@@ -384,10 +295,6 @@ class RNAFolder(Task):
 
         Parameters
         ----------
-        sequences : sequence of str
-            Bases.
-        structures : sequence of str
-            True structures.
         families : sequence of str or None, default=None
             Family of each sequence; None means that all are of one.
 
@@ -396,16 +303,15 @@ class RNAFolder(Task):
         FoldingReport
             The scores.
         """
-        truth, found = self._compared(sequences, structures)
+        truth, found = self._compare(sequences, structures)
         names = ["all"] * len(truth) if families is None else list(families)
         if len(names) != len(truth):
             raise ValueError(f"{len(truth)} sequences, but {len(names)} families.")
         return FoldingReport.of(list(sequences), truth, found, names)
 
-    def _compared(self, sequences: Sequences, structures: Sequences) -> tuple[list, list]:
-        held = check_sequences(sequences)
-        truth = check_structures(structures, held)
-        return truth, [pairs for pairs, _ in self._predicted(held)]
+    def _compare(self, inputs: Any, outputs: Any) -> tuple[list[Pairs], list[Pairs]]:
+        held = check_sequences(inputs)
+        return check_structures(outputs, held), [pairs for pairs, _ in self._predicted(held)]
 
     # -- inside ------------------------------------------------------------------------------------
     @property
@@ -413,25 +319,55 @@ class RNAFolder(Task):
         check_is_fitted(self, "model_")
         return not self.crossing
 
-    def _structure(self) -> Any:
-        check_is_fitted(self, "model_")
-        return self.model_.structure_
-
     def _energies(self) -> bool:
-        """Whether the model was fitted with energies."""
-        return self.n_features_in_ == loop_features(True).shape[1]
+        """Whether the model is fitted with energies, or will be."""
+        columns = getattr(self.model_, "n_features_in_", None)
+        return bool(self.energies) if columns is None else columns == loop_features(True).shape[1]
+
+    def _check(self, inputs: Any) -> list[str]:
+        return check_sequences(inputs)
+
+    def _check_truth(self, outputs: Any, inputs: list[str]) -> list[Pairs]:
+        return check_structures(outputs, inputs)
+
+    def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
+        pairs = [keep_nested(*own)[0] for own in self._coded(inputs, truth)]
+        layouts = {
+            i: make_layout(encode_bases(sequence), self.min_loop, pairs[i])
+            for i, sequence in enumerate(inputs)
+        }
+        some = {i: layout for i, layout in layouts.items() if layout is not None}
+        return make_rows([*some.values()], self._energies()), [pairs[i] for i in some], [*some]
+
+    def _measure(self, targets: Any, outputs: Any) -> float:
+        return pair_scores(targets, outputs).f1
 
     def _theta(self, layout: NestedLayout) -> np.ndarray:
         tied = loop_features(self._energies()) @ as_dense(self.model_.coef_)
         return np.concatenate([np.zeros(len(layout.pairs)), tied])
 
-    def _scores(self, sequences: list[str]) -> Iterator[tuple[np.ndarray, Any, Any]]:
-        """The codes of each sequence, its layout, None if it can form no pair, and its scores."""
+    def _scores(self, inputs: Any) -> Iterator[tuple[Any, np.ndarray]]:
+        """The codes of each sequence with its layout, and its scores."""
         min_loop = self._structure().min_loop
-        for i, sequence in enumerate(sequences):
+        for i, sequence in enumerate(check_sequences(inputs)):
             codes = encode_bases(sequence, i)
             layout = make_layout(codes, min_loop)
-            yield codes, layout, None if layout is None else self._theta(layout)
+            yield (codes, layout), np.empty(0) if layout is None else self._theta(layout)
+
+    def _layout(self, sample: Any) -> Any:
+        return sample[1]
+
+    def _output(self, z: np.ndarray | None, sample: Any) -> str:
+        codes, layout = sample
+        pairs = [] if z is None else self._structure().decode(z, layout).tolist()
+        return write_dot_bracket(pairs, len(codes))
+
+    def _probabilities(self, p: np.ndarray, sample: Any) -> np.ndarray:
+        codes, layout = sample
+        found = np.zeros((len(codes), len(codes)))
+        if layout is not None:
+            found[tuple(layout.pairs.T)] = p[: len(layout.pairs)]
+        return found + found.T
 
     def validate(self) -> None:
         if not hasattr(self, "model_"):

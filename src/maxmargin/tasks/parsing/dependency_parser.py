@@ -10,18 +10,15 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._numba.parsing import arc_features
-from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.callbacks import Callback
 from maxmargin.estimators import MulticlassSVM, StructuredSVM
-from maxmargin.estimators.probabilities import warn_if_uncalibrated
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import attachment_scores
-from maxmargin.oracles.base import check_k
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Dependencies
-from maxmargin.tasks.base import Task
+from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.parsing.arcs import Arcs
 from maxmargin.tasks.parsing.reports import ParsingReport
 from maxmargin.tasks.parsing.rows import learn_longest, number_features, relation_rows
@@ -64,7 +61,7 @@ _RELATION_BITS, _PER_WORD = 17, 64
 _FOLDS, _FIRST_EPOCHS = 3, 8
 
 
-class DependencyParser(Task):
+class DependencyParser(StructureTask):
     """Dependency parser: heads by a large margin over all trees, then relations by another.
 
     Minimises over the weights w of features of arcs ::
@@ -168,34 +165,25 @@ class DependencyParser(Task):
         callbacks: Sequence[Callback] = (),
         objective: Literal["margin", "likelihood"] = "margin",
     ):
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.projective = projective
         self.single_root = single_root
         self.crossing = crossing
         self.columns = columns
         self.bits = bits
         self.guided = guided
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.objective = objective
 
     # -- fitting -----------------------------------------------------------------------------------
     def fit(
         self, sentences: Sentences, trees: Trees, sample_weight: Any = None
     ) -> DependencyParser:
-        """Fit the models of heads and of relations.
+        """Fit the models of heads and of relations; sentences without tokens are ignored.
 
         Parameters
         ----------
         sentences : sequence of sentences
-            Sentences, as described for the class; empty ones are ignored.
+            Sentences, as described for the class.
         trees : sequence of trees
             True trees, a (head, relation) for each token.
         sample_weight : array_like of shape (n_samples,) or None, default=None
@@ -250,19 +238,7 @@ class DependencyParser(Task):
             # a feature of some arc may share its hash with one that has a number now
             learned["guide_"] = np.pad(guide, (0, count - len(guide)))
 
-        def on_rows(stopping: EarlyStopping) -> None:
-            held_out = check_sentences(stopping.X)
-            truth, _ = check_trees(stopping.y, [len(own) for own in held_out], False)
-            some = [i for i, own in enumerate(held_out) if len(own)]
-            held = arcs._replace(coded=codes.encode([held_out[i] for i in some]))
-            stopping.X = held.rows(held.predict(learned["guide_"]), count)
-            stopping.y = [truth[i] for i in some]
-            stopping.metric = stopping.metric or _share_of_heads
-
-        with self._watched(on_rows) as callbacks:
-            model = self._start(self._model(arcs)).set_params(callbacks=callbacks)
-            with self._learning(**learned, model_=model):
-                model.fit(arcs.rows(guides, count), own, weight[used])
+        self._fit_model(self._model(arcs), learned, arcs.rows(guides, count), own, weight[used])
         return self
 
     def _fit_guides(self, arcs: Arcs, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -325,26 +301,12 @@ class DependencyParser(Task):
     def predict(self, sentences: Sentences) -> list[Tree]:
         """Predict the tree of each sentence.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-
         Returns
         -------
         list of list of (int, str)
             For each token its head and its relation to it.
         """
-        structure, found = self._structure(), []
-        oracle = structure.oracle()
-        for codes, theta in self._scores(sentences):
-            n = len(codes) // arc_features.WIDTH - 3
-            if n:
-                z, _ = oracle.maximize(theta, (n,))
-                found.append(self._label(codes, structure.decode(z, (n,))))
-            else:
-                found.append([])
-        return found
+        return super().predict(sentences)
 
     def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
         """Compute the probability of each arc, the model being p(tree) ~ exp(score / T).
@@ -352,95 +314,41 @@ class DependencyParser(Task):
         T is ``temperature_``. The likelihood objective fits these probabilities. Those of margin
         training are suitable for ranking only, until `calibrate` is called.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-
         Returns
         -------
         list of ndarray of shape (n, n + 1)
             For each token the probabilities of its heads, 0 for the root.
         """
-        structure, found = self._structure(), []
-        warn_if_uncalibrated(self.model_, 3)
-        for codes, theta in self._scores(sentences):
-            n = len(codes) // arc_features.WIDTH - 3
-            p = structure.marginals(theta / self.temperature_, (n,)) if n else np.empty(0)
-            found.append(p.reshape(n, n + 1))
-        return found
+        return super().predict_marginals(sentences)
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[Tree, float]]]:
         """Predict the k best trees of each sentence.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        k : int
-            Number of trees per sentence; all are returned if there are fewer.
 
         Returns
         -------
         list of list of (tree, float)
             Trees of each sentence with the scores of their heads, best first.
         """
-        structure, found = self._structure(), []
-        check_k(k)
-        for codes, theta in self._scores(sentences):
-            n = len(codes) // arc_features.WIDTH - 3
-            best = structure.k_best(theta, (n,), k) if n else []
-            found.append(
-                [(self._label(codes, structure.decode(z, (n,))), score) for z, score in best]
-            )
-        return found
+        return super().predict_k_best(sentences, k)
 
     def calibrate(self, sentences: Sentences, trees: Trees) -> DependencyParser:
-        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences that are not those of `fit`.
-        trees : sequence of trees
-            True trees.
-
-        Returns
-        -------
-        DependencyParser
-            The estimator itself.
-        """
         structure: Dependencies = self._structure()
         sentences = check_sentences(sentences)
-        heads, _ = check_trees(trees, [len(own) for own in sentences], bool(self.single_root))
-        kept = [i for i, own in enumerate(heads) if own]
-        own = [heads[i] for i in kept]
+        lengths = [len(own) for own in sentences]
+        heads, relations = check_trees(trees, lengths, bool(self.single_root))
         if structure.projective:
-            own, places = make_projective(own, "lift")
-            kept = [kept[i] for i in places]
-        coded = self._codes().encode([sentences[i] for i in kept])
-        arcs = Arcs(coded, own, self.longest_, self.numbers_, structure)
-        self.model_.calibrate(arcs.rows(arcs.predict(self.guide_), self.n_features_in_), own)
-        return self
+            heads, _ = make_projective(heads, "lift")
+        return super().calibrate(sentences, _join(heads, relations))
 
     def score(self, sentences: Sentences, trees: Trees, sample_weight: Any = None) -> float:
         """Compute the share of words with the right head and relation (LAS).
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        trees : sequence of trees
-            True trees.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the sentences; None means equal weights.
 
         Returns
         -------
         float
             Labelled attachment score from 0 to 1.
         """
-        truth, predicted = self._compared(sentences, trees)
+        truth, predicted = self._compare(sentences, trees)
         if sample_weight is None or not truth:
             return attachment_scores(truth, predicted).las
         weight = check_sample_weight(sample_weight, len(truth))
@@ -452,39 +360,40 @@ class DependencyParser(Task):
     def report(self, sentences: Sentences, trees: Trees) -> ParsingReport:
         """Compute scores in all, by relation and by length of the sentence, and the worst trees.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        trees : sequence of trees
-            True trees.
-
         Returns
         -------
         ParsingReport
             The scores.
         """
-        truth, predicted = self._compared(sentences, trees)
+        truth, predicted = self._compare(sentences, trees)
         forms = [[values[0] for values in own] for own in self._codes().texts(sentences)]
         return ParsingReport.of(forms, truth, predicted)
 
-    def _compared(self, sentences: Sentences, trees: Trees) -> tuple[list[Tree], list[Tree]]:
-        sentences = check_sentences(sentences)
-        heads, relations = check_trees(trees, [len(own) for own in sentences], False)
-        truth = [list(zip(*own, strict=True)) for own in zip(heads, relations, strict=True)]
-        return truth, self.predict(sentences)
-
     # -- inside ------------------------------------------------------------------------------------
-    def _structure(self) -> Any:
-        check_is_fitted(self, "model_")
-        return self.model_.structure_
+    def _check(self, inputs: Any) -> list[Any]:
+        return check_sentences(inputs)
+
+    def _check_truth(self, outputs: Any, inputs: list[Any]) -> list[Tree]:
+        return _join(*check_trees(outputs, [len(own) for own in inputs], False))
+
+    def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
+        kept = [i for i, own in enumerate(inputs) if len(own)]
+        heads = [[head for head, _ in truth[i]] for i in kept]
+        coded = self._codes().encode([inputs[i] for i in kept])
+        arcs = Arcs(coded, heads, self.longest_, self.numbers_, self.model_.structure)
+        return arcs.rows(arcs.predict(self.guide_), int(self.numbers_.max()) + 1), heads, kept
+
+    def _measure(self, targets: Any, outputs: Any) -> float:
+        pairs = zip(targets, outputs, strict=True)
+        right = sum(int((np.asarray(a) == np.asarray(b)).sum()) for a, b in pairs)
+        return right / max(sum(map(len, targets)), 1)
 
     def _codes(self) -> TokenCodes:
         return TokenCodes(self.tags_.tolist(), self.columns_.tolist())
 
-    def _scores(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _scores(self, inputs: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The codes of each sentence, and the scores of its arcs."""
-        coded = self._codes().encode(check_sentences(sentences))
+        coded = self._codes().encode(check_sentences(inputs))
         tags = coded.codes[:, arc_features.INDEX]
         if coded.lengths.any() and not ((tags > 0) & (tags <= MOST_TAGS)).any():
             warnings.warn(
@@ -496,16 +405,27 @@ class DependencyParser(Task):
         arcs = Arcs(coded, [], self.longest_, self.numbers_, self._structure())
         return arcs.scores(as_dense(self.model_.coef_), self.guide_)
 
-    def _label(self, codes: np.ndarray, heads: np.ndarray) -> Tree:
+    def _layout(self, sample: Any) -> tuple[int] | None:
+        n = len(sample) // arc_features.WIDTH - 3
+        return (n,) if n else None
+
+    def _output(self, z: np.ndarray | None, sample: Any) -> Tree:
         """The tree of heads, with their relations."""
+        if z is None:
+            return []
+        heads = self._structure().decode(z, self._layout(sample))
         if self.labeler_ is None:
             return [(head, str(self.relations_[0])) for head in heads.tolist()]
         w, count, n = as_dense(self.labeler_.coef_), len(self.relations_), len(heads)
         out, kin, ids = (np.empty(size, np.int64) for size in (n, 5 * (n + 1), 64))
         mask = self.labeler_.n_features_in_ - 1
-        arc_features.label_arcs(codes, heads, mask, w, count, out, kin, ids, np.empty(count))
+        arc_features.label_arcs(sample, heads, mask, w, count, out, kin, ids, np.empty(count))
         names = self.relations_[out].tolist()
         return list(zip(heads.tolist(), names, strict=True))
+
+    def _probabilities(self, p: np.ndarray, sample: Any) -> np.ndarray:
+        n = len(sample) // arc_features.WIDTH - 3
+        return p.reshape(n, n + 1)
 
     def validate(self) -> None:
         if not hasattr(self, "model_"):
@@ -538,8 +458,5 @@ def _flat(heads: list[list[int]]) -> np.ndarray:
     return np.array([head for own in heads for head in own], dtype=np.int64)
 
 
-def _share_of_heads(truth: Any, outputs: Any) -> float:
-    right = sum(
-        int((np.asarray(a) == np.asarray(b)).sum()) for a, b in zip(truth, outputs, strict=True)
-    )
-    return right / max(sum(map(len, truth)), 1)
+def _join(heads: list[list[int]], relations: list[list[str]]) -> list[Tree]:
+    return [list(zip(*own, strict=True)) for own in zip(heads, relations, strict=True)]

@@ -120,20 +120,11 @@ class Segmenter(SegmentProbabilities, Task):
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
     ):
+        self._store_shared(locals())
         self.kind = kind
-        self.alpha = alpha
         self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
         self.graphs = graphs
         self.tables = tables
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
 
     def fit(
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
@@ -210,11 +201,6 @@ class Segmenter(SegmentProbabilities, Task):
     def stream(self, inputs: Iterable[Any]) -> Iterator[np.ndarray]:
         """Predict labels one sample after another; inputs may be a generator of any length.
 
-        Parameters
-        ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
-
         Yields
         ------
         ndarray of shape (H, W) or (N,)
@@ -226,11 +212,6 @@ class Segmenter(SegmentProbabilities, Task):
 
     def predict(self, inputs: Iterable[Any]) -> list[np.ndarray]:
         """Predict the labels of each sample; only one graph at a time is in memory.
-
-        Parameters
-        ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
 
         Returns
         -------
@@ -248,8 +229,6 @@ class Segmenter(SegmentProbabilities, Task):
 
         Parameters
         ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
         restrictions : sequence of Restriction or None
             One per sample, ``Restriction(known={place: label}, forbidden={place: labels})`` with
             places (row, column) of pixels or numbers of points; None means that all labels are
@@ -280,11 +259,6 @@ class Segmenter(SegmentProbabilities, Task):
 
         It does not depend on neighbours and is meant for inspection. Scores are not probabilities.
 
-        Parameters
-        ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
-
         Returns
         -------
         list of ndarray of shape (H, W) or (N,)
@@ -307,15 +281,6 @@ class Segmenter(SegmentProbabilities, Task):
     ) -> float:
         """Compute the fraction of pixels or points that are predicted correctly.
 
-        Parameters
-        ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
-        labels : sequence of array_like
-            True labels of each sample, of shape (H, W) or (N,).
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
-
         Returns
         -------
         float
@@ -329,13 +294,6 @@ class Segmenter(SegmentProbabilities, Task):
 
     def report(self, inputs: Iterable[Any], labels: Sequence[Any]) -> SegmentationReport:
         """Compute error, precision, recall and IoU by label, and the error of each sample.
-
-        Parameters
-        ----------
-        inputs : iterable of samples
-            Images or point clouds, as described for the class.
-        labels : sequence of array_like
-            True labels of each sample, of shape (H, W) or (N,).
 
         Returns
         -------

@@ -7,16 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.callbacks import Callback
 from maxmargin.estimators import StructuredSVM
-from maxmargin.estimators.probabilities import warn_if_uncalibrated
 from maxmargin.metrics import StringAlignmentScores, string_alignment_scores
-from maxmargin.oracles.base import check_k
 from maxmargin.solvers import Solver
 from maxmargin.structures import PairAlignment
-from maxmargin.tasks.base import Task
+from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.strings.checks import check_alignments, check_pairs
 from maxmargin.tasks.strings.features import Pair, PairFeatures, PairRows
 from maxmargin.tasks.strings.symbols import (
@@ -51,7 +48,7 @@ _SHORT = 2500
 _TOGETHER = 64
 
 
-class StringAligner(Task):
+class StringAligner(StructureTask):
     """Aligner of strings: which symbol of one goes with which of the other, learned from pairs.
 
     Minimises over the weights w of features of matches and gaps ::
@@ -130,6 +127,7 @@ class StringAligner(Task):
     symbol_classes_: np.ndarray
     similarity_: Any
     context_: bool
+    _empty_has_score = True
 
     def __init__(
         self,
@@ -153,12 +151,7 @@ class StringAligner(Task):
         callbacks: Sequence[Callback] = (),
         objective: Literal["likelihood", "margin"] = "likelihood",
     ):
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._store_shared(locals())
         self.ends = ends
         self.classes = classes
         self.similarity = similarity
@@ -166,22 +159,18 @@ class StringAligner(Task):
         self.decoding = decoding
         self.gap_value = gap_value
         self.max_cells = max_cells
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.objective = objective
 
     # -- fitting -----------------------------------------------------------------------------------
     def fit(
         self, pairs: Sequence[Pair], alignments: Sequence[Any], sample_weight: Any = None
     ) -> StringAligner:
-        """Fit the costs of matches and gaps.
+        """Fit the costs of matches and gaps; pairs with an empty string are ignored.
 
         Parameters
         ----------
         pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class; those with an empty string are ignored.
+            Pairs of strings, as described for the class.
         alignments : sequence of list of (int, int)
             Matched positions of each pair.
         sample_weight : array_like of shape (n_samples,) or None, default=None
@@ -209,21 +198,9 @@ class StringAligner(Task):
             "symbol_classes_": learn_classes(pairs, links, bases),
             "context_": bool(cells <= _SHORT) if self.context is None else self.context,
         }  # fmt: skip
-        features = self._make_features(learned)
-
-        def on_rows(stopping: EarlyStopping) -> None:
-            held_out = check_pairs(stopping.X)
-            truth = check_alignments(stopping.y, held_out)
-            some = [i for i, pair in enumerate(held_out) if all(map(len, pair))]
-            stopping.X = _rows(features, [held_out[i] for i in some])
-            stopping.y = [truth[i] for i in some]
-            stopping.metric = stopping.metric or _share_of_matches
-
-        with self._watched(on_rows) as callbacks:
-            fresh = self._make_model(len(pairs), learned["context_"])
-            model = self._start(fresh).set_params(callbacks=callbacks)
-            with self._learning(**learned, model_=model):
-                model.fit(_rows(features, pairs), links, weight[kept])
+        model = self._make_model(len(pairs), learned["context_"])
+        rows, targets, _ = self._knowing(learned, model)._rows(pairs, links)
+        self._fit_model(model, learned, rows, targets, weight[kept])
         return self
 
     def _choose(self, pairs: list[Pair]) -> list[int]:
@@ -236,13 +213,9 @@ class StringAligner(Task):
         fits[np.argmax(sizes[order] > 0)] = True  # one at least
         return sorted(int(i) for i in order[fits] if sizes[i])
 
-    def _make_features(self, learned: Mapping[str, Any]) -> PairFeatures:
-        codes = SymbolCodes(
-            learned["symbols_"], learned["bases_"], learned["symbol_classes_"], self.classes
-        )
-        return PairFeatures(
-            codes, learned["similarity_"], learned["context_"], self.ends == "free"
-        )  # fmt: skip
+    def _features(self) -> PairFeatures:
+        codes = SymbolCodes(self.symbols_, self.bases_, self.symbol_classes_, self.classes)
+        return PairFeatures(codes, self.similarity_, self.context_, self.ends == "free")
 
     def _make_model(self, n: int, context: bool) -> StructuredSVM:
         margin = self.objective == "margin"
@@ -260,38 +233,12 @@ class StringAligner(Task):
     def predict(self, pairs: Sequence[Pair]) -> list[Alignment]:
         """Predict the alignment of each pair.
 
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class.
-
         Returns
         -------
         list of list of (int, int)
             Matched positions.
         """
-        oracle = self._structure().oracle()
-        best = "best" if self.objective == "margin" or self.context_ else "expected"
-        decoding, found = self.decoding or best, []
-        for layout, theta in self._scores(pairs):
-            if min(layout) and decoding == "expected":
-                theta = self._expect(oracle.marginals(theta / self.temperature_, layout), layout)
-            found.append(self._matches(oracle.maximize(theta, layout)[0], layout) if min(layout)
-                         else [])  # fmt: skip
-        return found
-
-    def _expect(self, p: np.ndarray, layout: tuple[int, int]) -> np.ndarray:
-        """What each part is worth: matches their probability, gaps that of no match."""
-        m, n = layout
-        matches = p[: m * n].reshape(m, n)
-        alone = [self.gap_value * (1.0 - matches.sum(axis=side)) for side in (1, 0)]
-        gaps = np.repeat(alone[0], 6), np.tile(np.repeat(alone[1], 2), 3)
-        return np.concatenate([matches.ravel(), *gaps])
-
-    def _matches(self, z: np.ndarray, layout: tuple[int, int]) -> Alignment:
-        m, n = layout
-        i, j = np.divmod(np.flatnonzero(z[: m * n] > 0.5), n)
-        return list(zip(i.tolist(), j.tolist(), strict=True))
+        return super().predict(pairs)
 
     def predict_marginals(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
         """Compute the probability of each match, the model being p(y) ~ exp(score / T).
@@ -299,34 +246,17 @@ class StringAligner(Task):
         T is ``temperature_``. Those of margin training are suitable for ranking only, until
         `calibrate` is called.
 
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class.
-
         Returns
         -------
         list of ndarray of shape (m, n)
             Probabilities that symbols are matched.
         """
-        oracle, found = self._structure().oracle(), []
-        warn_if_uncalibrated(self.model_, 3)
-        for (m, n), theta in self._scores(pairs):
-            p = oracle.marginals(theta / self.temperature_, (m, n)) if m and n else np.empty(0)
-            found.append(p[: m * n].reshape(m, n))
-        return found
+        return super().predict_marginals(pairs)
 
     def predict_k_best(
         self, pairs: Sequence[Pair], k: int
     ) -> list[list[tuple[Alignment, float]]]:  # fmt: skip
         """Predict the k best alignments of each pair.
-
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class.
-        k : int
-            Number of alignments per pair; all are returned if there are fewer.
 
         Returns
         -------
@@ -334,12 +264,7 @@ class StringAligner(Task):
             Alignments of each pair with their scores, best first. Some may have the same matches
             and gaps in another order at the ends.
         """
-        structure, found = self._structure(), []
-        check_k(k)
-        for layout, theta in self._scores(pairs):
-            best = structure.k_best(theta, layout, k) if min(layout) else [(np.empty(0), 0.0)]
-            found.append([(self._matches(z, layout), score) for z, score in best])
-        return found
+        return super().predict_k_best(pairs, k)
 
     def distance(self, a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
         """Compute how different two strings are, by the learned costs.
@@ -361,91 +286,91 @@ class StringAligner(Task):
         if not len(a) or not len(b):
             return float(bool(len(a) or len(b)))
         oracle, gains = self._structure().oracle(), []
-        for (m, n), theta in self._scores([(a, b), (a, a), (b, b)]):
+        for pair, theta in self._scores([(a, b), (a, a), (b, b)]):
+            m, n = layout = self._layout(pair)
             apart = np.concatenate([np.full(m * n, -np.inf), theta[m * n :]])
-            nothing = 0.0 if self.ends == "local" else oracle.maximize(apart, (m, n))[1]
-            gains.append(oracle.maximize(theta, (m, n))[1] - nothing)
+            nothing = 0.0 if self.ends == "local" else oracle.maximize(apart, layout)[1]
+            gains.append(oracle.maximize(theta, layout)[1] - nothing)
         between, *alone = gains
         return float(np.clip(1.0 - 2.0 * between / max(sum(alone), 1e-300), 0.0, 1.0))
 
     def calibrate(self, pairs: Sequence[Pair], alignments: Sequence[Any]) -> StringAligner:
-        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
-
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs that are not those of `fit`.
-        alignments : sequence of list of (int, int)
-            Matched positions of each pair.
-
-        Returns
-        -------
-        StringAligner
-            The estimator itself.
-        """
-        check_is_fitted(self, "model_")
-        pairs = check_pairs(pairs)
-        links = check_alignments(alignments, pairs)
-        kept = [i for i, pair in enumerate(pairs) if all(map(len, pair))]
-        rows = _rows(self._make_features(vars(self)), [pairs[i] for i in kept])
-        self.model_.calibrate(rows, [links[i] for i in kept])
-        return self
+        return super().calibrate(pairs, alignments)
 
     def score(
         self, pairs: Sequence[Pair], alignments: Sequence[Any], sample_weight: Any = None
     ) -> float:
         """Compute the F1 score of matches, over all pairs.
 
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class.
-        alignments : sequence of list of (int, int)
-            Matched positions of each pair.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the pairs; None means equal weights.
-
         Returns
         -------
         float
             F1 score from 0 to 1.
         """
-        pairs = check_pairs(pairs)
-        truth = check_alignments(alignments, pairs)
-        weight = check_sample_weight(sample_weight, len(pairs)) if pairs else None
-        return string_alignment_scores(truth, self.predict(pairs), weight).pairs_f1
+        truth, found = self._compare(pairs, alignments)
+        weight = check_sample_weight(sample_weight, len(truth)) if truth else None
+        return string_alignment_scores(truth, found, weight).pairs_f1
 
     def report(self, pairs: Sequence[Pair], alignments: Sequence[Any]) -> StringAlignmentScores:
         """Compute the share of alignments that are exactly right, and scores of matches.
-
-        Parameters
-        ----------
-        pairs : sequence of (sequence, sequence)
-            Pairs of strings, as described for the class.
-        alignments : sequence of list of (int, int)
-            Matched positions of each pair.
 
         Returns
         -------
         StringAlignmentScores
             The scores.
         """
-        pairs = check_pairs(pairs)
-        return string_alignment_scores(check_alignments(alignments, pairs), self.predict(pairs))
+        return string_alignment_scores(*self._compare(pairs, alignments))
 
     # -- inside ------------------------------------------------------------------------------------
-    def _structure(self) -> Any:
-        check_is_fitted(self, "model_")
-        return self.model_.structure_
+    def _check(self, inputs: Any) -> list[Pair]:
+        return check_pairs(inputs)
 
-    def _scores(self, pairs: Sequence[Pair]) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
-        """The layout of each pair, and the scores of its parts."""
-        w, given = as_dense(self.model_.coef_), check_pairs(pairs)
-        features = self._make_features(vars(self))
+    def _check_truth(self, outputs: Any, inputs: list[Pair]) -> list[np.ndarray]:
+        return check_alignments(outputs, inputs)
+
+    def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
+        kept = [i for i, pair in enumerate(inputs) if self._layout(pair)]
+        rows = PairRows(self._features(), [inputs[i] for i in kept])
+        return LaidOutRows(rows, rows.layouts), [truth[i] for i in kept], kept
+
+    def _measure(self, targets: Any, outputs: Any) -> float:
+        found = [[tuple(column) for column in own.tolist() if min(column) >= 0] for own in outputs]
+        return string_alignment_scores(targets, found).pairs_f1
+
+    def _scores(self, inputs: Any) -> Iterator[tuple[Pair, np.ndarray]]:
+        w, given = as_dense(self.model_.coef_), check_pairs(inputs)
+        features = self._features()
         for first in range(0, len(given), _TOGETHER):
             rows = PairRows(features, given[first : first + _TOGETHER])
             scores = np.split(rows.matrix @ w, np.cumsum(rows.lengths)[:-1])
-            yield from zip(rows.layouts, scores, strict=True)
+            yield from zip(given[first : first + _TOGETHER], scores, strict=True)
+
+    def _layout(self, sample: Any) -> Any:
+        a, b = sample
+        return (len(a), len(b)) if len(a) and len(b) else None
+
+    def _find_best(self, oracle: Any, theta: np.ndarray, layout: Any) -> np.ndarray:
+        best = "best" if self.objective == "margin" or self.context_ else "expected"
+        if (self.decoding or best) == "expected":
+            # what each part is worth: matches their probability, gaps that of no match
+            m, n = layout
+            p = oracle.marginals(theta / self.temperature_, layout)
+            matches = p[: m * n].reshape(m, n)
+            alone = [self.gap_value * (1.0 - matches.sum(axis=side)) for side in (1, 0)]
+            gaps = np.repeat(alone[0], 6), np.tile(np.repeat(alone[1], 2), 3)
+            theta = np.concatenate([matches.ravel(), *gaps])
+        return super()._find_best(oracle, theta, layout)
+
+    def _output(self, z: np.ndarray | None, sample: Any) -> Alignment:
+        if z is None:
+            return []
+        m, n = self._layout(sample)
+        i, j = np.divmod(np.flatnonzero(z[: m * n] > 0.5), n)
+        return list(zip(i.tolist(), j.tolist(), strict=True))
+
+    def _probabilities(self, p: np.ndarray, sample: Any) -> np.ndarray:
+        m, n = map(len, sample)
+        return p[: m * n].reshape(m, n)
 
     def validate(self) -> None:
         if not hasattr(self, "model_"):
@@ -459,15 +384,5 @@ class StringAligner(Task):
             raise ValueError("StringAligner: symbol_classes_ is not what fit leaves")
         if classes.min() < 0 or (classes.max(axis=0) > CLASSES).any():
             raise ValueError("StringAligner: symbol_classes_ has numbers of no class")
-        if self._make_features(vars(self)).n_columns != self.n_features_in_:
+        if self._features().n_columns != self.n_features_in_:
             raise ValueError("StringAligner: the model has another number of features")
-
-
-def _rows(features: PairFeatures, pairs: list[Pair]) -> LaidOutRows:
-    rows = PairRows(features, pairs)
-    return LaidOutRows(rows, rows.layouts)
-
-
-def _share_of_matches(truth: Any, outputs: Any) -> float:
-    found = [[tuple(column) for column in own.tolist() if min(column) >= 0] for own in outputs]
-    return string_alignment_scores(truth, found).pairs_f1

@@ -136,21 +136,12 @@ class SequenceTagger(Task):
         callbacks: Sequence[Callback] = (),
         objective: Literal["margin", "likelihood"] = "margin",
     ):
-        self.alpha = alpha
+        self._store_shared(locals())
         self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_epochs = max_epochs
-        self.random_state = random_state
-        self.verbose = verbose
         self.templates = templates
         self.columns = columns
         self.min_count = min_count
         self.bio = bio
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.callbacks = callbacks
         self.objective = objective
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
@@ -219,11 +210,6 @@ class SequenceTagger(Task):
     def predict(self, sentences: Sentences) -> list[list[Any]]:
         """Predict the tags of each sentence.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-
         Returns
         -------
         list of list
@@ -242,8 +228,6 @@ class SequenceTagger(Task):
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
         restrictions : sequence of Restriction or None
             One per sentence, such as ``Restriction(known={token: tag}, counts={tag: n})``, with
             tokens numbered from 0; None means that all tags are allowed.
@@ -263,8 +247,6 @@ class SequenceTagger(Task):
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
         k : int
             Number of taggings per sentence; all are returned if there are fewer.
 
@@ -291,8 +273,6 @@ class SequenceTagger(Task):
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
         method : {"auto", "exact", "perturb"}, default="auto"
             Exact sums (the default), or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
         n_draws : int, default=100
@@ -324,10 +304,6 @@ class SequenceTagger(Task):
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        tags : sequence of sequences
-            True tags, one per token of each sentence.
         method : {"auto", "exact", "perturb"}, default="auto"
             Exact sums (the default), or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
         n_draws : int, default=100
@@ -349,11 +325,6 @@ class SequenceTagger(Task):
     def margins(self, sentences: Sentences) -> list[np.ndarray]:
         """Compute the score of the best tag of each token minus that of the second best.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-
         Returns
         -------
         list of ndarray of shape (length,)
@@ -364,15 +335,6 @@ class SequenceTagger(Task):
 
     def score(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> float:
         """Compute the fraction of tokens that are tagged correctly.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        tags : sequence of sequences
-            True tags, one per token of each sentence.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the sentences; None means equal weights.
 
         Returns
         -------
@@ -388,13 +350,6 @@ class SequenceTagger(Task):
 
         For a grid search: ``GridSearchCV(tagger, grid, scoring=SequenceTagger.chunk_f1)``.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        tags : sequence of sequences
-            True tags, one per token of each sentence.
-
         Returns
         -------
         float
@@ -404,13 +359,6 @@ class SequenceTagger(Task):
 
     def report(self, sentences: Sentences, tags: Tags) -> TaggingReport:
         """Compute scores by tag, and by chunk type if the learned tags are BIO or IOBES.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        tags : sequence of sequences
-            True tags, one per token of each sentence.
 
         Returns
         -------

@@ -2,14 +2,21 @@
 
 Beside DecisionSVM stand least squares, SPO+ by Adam (20 epochs of n = 1,000, learning rate 0.01,
 batches of 32, as PyEPO's notebooks have it; as many steps for n = 100) and perturbed Fenchel-Young
-by Adam (one draw of noise 1). `--seeds 10 --notebooks 0` is the grid of PyEPO's paper.
+by Adam (one draw of noise 1). `--seeds 10 --notebooks 0` is the grid of PyEPO's paper; `--out FILE`
+writes each run as a line of JSON and leaves out those that the file has. "Calls" are all calls of
+the oracle, those by which alpha is chosen too; Adam's regret is looked at after every 1,000.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +28,7 @@ from maxmargin import DecisionSVM
 from maxmargin.datasets import load_energy_knapsack
 from maxmargin.features import Group, pack
 from maxmargin.problem import Samples
+from maxmargin.solvers import Solver
 from maxmargin.structures import Knapsack, ShortestPath, Structure
 
 OPTIONS = True
@@ -85,12 +93,16 @@ class Decider:
 
 def by_adam(
     own: Decider, X: np.ndarray, costs: np.ndarray, worst: Callable, epochs: int, seed: int = 0
-) -> np.ndarray:
-    """Weights by Adam, the gradient of an instance being 2 x (best - worst(predicted, true))."""
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Weights by Adam after each 1,000 calls; the gradient is 2 x (best - worst(predicted, true)).
+
+    Yields the number of calls, and the weights.
+    """
     rng, ones = np.random.default_rng(seed), np.column_stack([X, np.ones(len(X))])
     W = rng.uniform(-1, 1, (ones.shape[1], costs.shape[1])) / np.sqrt(X.shape[1])
     first, second, t, best = np.zeros_like(W), np.zeros_like(W), 0, own.decide(costs)
-    for _ in range(epochs):
+    calls, told = len(X), 0
+    for epoch in range(epochs):
         order = rng.permutation(len(X))
         for start in range(0, len(X), 32):
             i, t = order[start : start + 32], t + 1
@@ -99,7 +111,10 @@ def by_adam(
             first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
             step = first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
             W -= 0.01 * step
-    return W
+        calls += len(X)
+        if calls >= told + 1000 or epoch == epochs - 1:
+            told = calls
+            yield calls, W
 
 
 def spo_plus(predicted: np.ndarray, costs: np.ndarray, rng: Any) -> np.ndarray:
@@ -110,33 +125,88 @@ def perturbed(predicted: np.ndarray, costs: np.ndarray, rng: Any) -> np.ndarray:
     return predicted + rng.normal(size=predicted.shape)
 
 
-def compare(
-    structure: Structure, sense: str, X: Any, test_X: Any, costs: Any, test: Any
-) -> dict[str, tuple[float, float, float]]:
-    """Regret in percent, seconds and oracle calls of each method."""
-    found, epochs = {}, 20 if len(X) >= 1000 else 20_000 // len(X)
-    for name, alpha in (("least squares", LEAST_SQUARES), ("DecisionSVM", "cv")):
-        start, own = time.perf_counter(), Decider(structure, sense)
+@contextmanager
+def counted_calls() -> Iterator[list[int]]:
+    """The oracle calls of all runs of solvers within, one number per run."""
+    calls: list[int] = []
+    run = Solver.run
+
+    def counted(solver: Solver, problem: Any, state: Any = None, *rest: Any, **more: Any) -> Any:
+        before = 0 if state is None else state.n_oracle
+        result = run(solver, problem, state, *rest, **more)
+        calls.append(result.state.n_oracle - before)
+        return result
+
+    Solver.run = counted  # type: ignore[method-assign]
+    try:
+        yield calls
+    finally:
+        Solver.run = run  # type: ignore[method-assign]
+
+
+def fit_model(
+    structure: Structure, sense: str, alpha: Any, X: Any, test_X: Any, costs: Any, test: Any
+) -> dict[str, Any]:
+    """Regret in percent, seconds, calls of the oracle, and those of the last fit alone."""
+    with counted_calls() as calls:
+        start = time.perf_counter()
         model = DecisionSVM(structure, sense, alpha=alpha).fit(X, costs)
         seconds = time.perf_counter() - start
-        found[name] = own.regret(model.predict_costs(test_X), test), seconds, np.nan
-    for name, worst in (("SPO+ by Adam", spo_plus), ("Fenchel-Young", perturbed)):
-        start, own = time.perf_counter(), Decider(structure, sense)
-        scale = 1.0 if worst is spo_plus else np.abs(costs).mean()
-        W = by_adam(own, X, costs / scale, worst, epochs)
-        seconds, calls = time.perf_counter() - start, own.calls
-        predicted = np.column_stack([test_X, np.ones(len(test_X))]) @ W
-        found[name] = own.regret(predicted, test), seconds, calls
-    return found
+    regret = Decider(structure, sense).regret(model.predict_costs(test_X), test)
+    last = len(X) + calls[-1]  # with the decisions by true costs
+    return {"regret": regret, "seconds": seconds, "calls": len(X) + sum(calls), "last": last}
 
 
-def report(title: str, runs: Sequence[dict[str, tuple[float, float, float]]]) -> None:
+def fit_by_adam(
+    structure: Structure, sense: str, worst: Callable, X: Any, test_X: Any, costs: Any, test: Any
+) -> dict[str, Any]:
+    """The same, and the regret on the way."""
+    own, epochs = Decider(structure, sense), max(20, 20_000 // len(X))
+    scale = 1.0 if worst is spo_plus else np.abs(costs).mean()
+    ones, seconds, curve = np.column_stack([test_X, np.ones(len(test_X))]), 0.0, []
+    start = time.perf_counter()
+    for calls, W in by_adam(own, X, costs / scale, worst, epochs):
+        seconds += time.perf_counter() - start
+        curve.append((calls, own.regret(ones @ W, test)))
+        start = time.perf_counter()
+    return {"regret": curve[-1][1], "seconds": seconds, "calls": curve[-1][0], "curve": curve}
+
+
+METHODS: dict[str, tuple[Callable, Any]] = {
+    "least squares": (fit_model, LEAST_SQUARES),
+    "DecisionSVM": (fit_model, "cv"),
+    "SPO+ by Adam": (fit_by_adam, spo_plus),
+    "Fenchel-Young": (fit_by_adam, perturbed),
+}
+
+
+def compare(structure: Structure, sense: str, *split: Any) -> dict[str, dict[str, Any]]:
+    return {name: fit(structure, sense, option, *split) for name, (fit, option) in METHODS.items()}
+
+
+def report(title: str, runs: Sequence[dict[str, dict[str, Any]]]) -> None:
+    """Print mean and spread of the regret, mean seconds and calls; then Adam's to our regret."""
     cells = []
-    for name in runs[0]:
-        regret = [run[name][0] for run in runs]
-        spread = f" +- {np.std(regret):.2f}" if len(runs) > 1 else ""
-        cells.append(f"{name} {np.mean(regret):.2f}{spread} ({runs[0][name][1]:.1f} s)")
-    print(f"{title}: " + "; ".join(cells), flush=True)
+    for name in METHODS:
+        own = [run[name] for run in runs]
+        regret, seconds, calls = (
+            np.array([one[key] for one in own]) for key in ("regret", "seconds", "calls")
+        )
+        spread = f" +- {regret.std():.2f}" if len(runs) > 1 else ""
+        cells.append(
+            f"{name} {regret.mean():.2f}{spread} ({seconds.mean():.1f} s, {calls.mean():.0f} calls)"
+        )
+    needed = [_calls_to(run["SPO+ by Adam"]["curve"], run["DecisionSVM"]["regret"]) for run in runs]
+    last = np.mean([run["DecisionSVM"]["last"] for run in runs])
+    print(
+        f"{title}: {'; '.join(cells)}; last fit {last:.0f} calls, SPO+ by Adam to our regret"
+        f" {np.median(needed):.0f}",
+        flush=True,
+    )
+
+
+def _calls_to(curve: Sequence[tuple[int, float]], regret: float) -> float:
+    return next((calls for calls, own in curve if own <= regret), np.inf)
 
 
 def notebooks() -> None:
@@ -173,24 +243,42 @@ def energy() -> None:
         print(f"energy, capacity {capacity}: {text}", flush=True)
 
 
+def run_grid(seeds: int, out: Path | None) -> None:
+    """All cells, seed by seed, so that a part of the grid is a grid of fewer seeds."""
+    makers = {"paths": make_paths, "knapsacks": make_knapsacks}
+    cells = list(product(makers, (100, 1000), (0.0, 0.5), (1, 2, 4, 6)))
+    known: dict[Any, dict[str, Any]] = defaultdict(dict)
+    for line in out.read_text().splitlines() if out is not None and out.exists() else ():
+        one = json.loads(line)
+        known[tuple(one["cell"]), one["seed"]][one["method"]] = one
+    for seed in range(seeds):
+        for cell in cells:
+            kind, n, noise, degree = cell
+            structure, sense, X, costs = makers[kind](n + 1000, degree, noise, seed)
+            for name, (fit, option) in METHODS.items():
+                if name in known[cell, seed]:
+                    continue
+                found = fit(structure, sense, option, X[:n], X[n:], costs[:n], costs[n:])
+                known[cell, seed][name] = found
+                if out is not None:
+                    line = json.dumps({"cell": cell, "seed": seed, "method": name, **found})
+                    with out.open("a") as file:
+                        file.write(line + "\n")
+    for cell in cells:
+        title = "{} n={} noise={} degree={}".format(*cell)
+        report(title, [known[cell, seed] for seed in range(seeds)])
+
+
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--notebooks", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=None)
     found = parser.parse_args(list(options))
     if found.notebooks:
         notebooks()
         energy()
-    for make in (make_paths, make_knapsacks):
-        for n in (100, 1000):
-            for noise in (0.0, 0.5):
-                for degree in (1, 2, 4, 6):
-                    runs = []
-                    for seed in range(found.seeds):
-                        structure, sense, X, costs = make(n + 1000, degree, noise, seed)
-                        split = X[:n], X[n:], costs[:n], costs[n:]
-                        runs.append(compare(structure, sense, *split))
-                    report(f"{make.__name__} n={n} noise={noise} degree={degree}", runs)
+    run_grid(found.seeds, found.out)
 
 
 if __name__ == "__main__":

@@ -261,6 +261,8 @@ X, COSTS = instances(20)
         ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
         ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
         ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),
+        ((X, COSTS + 1j), "sample 0: its costs are not numbers"),
+        ((X, np.ma.masked_equal(COSTS, COSTS[3, 2])), "sample 3: its costs are not numbers"),
         ((X, COSTS[0]), "must be of shape"),
         ((X, None), "give costs, or decisions="),
         ((np.where(X == X[4, 1], np.nan, X), COSTS), "sample 4"),
@@ -270,6 +272,28 @@ X, COSTS = instances(20)
 def test_bad_input_is_named(given, words):
     with pytest.raises((ValueError, TypeError), match=words):
         DecisionSVM(PATH, alpha=0.1).fit(*given)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_units_at_the_ends_of_the_numbers_are_taken(unit):
+    model = DecisionSVM(PATH, alpha=0.1).fit(unit * X, unit * COSTS)
+    assert np.isfinite(model.coef_).all()
+    assert model.predict(unit * X).shape == COSTS.shape
+
+
+def test_one_instance_is_enough_and_none_are_decided():
+    model = DecisionSVM(PATH).fit(X[:1], COSTS[:1])
+    assert len(model.decide(COSTS[:0])) == 0
+    with pytest.raises(ValueError, match="must be of shape"):
+        model.decide(COSTS[0])
+
+
+def test_a_prior_of_shared_weights_decides_whose_weights_there_are():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(20, 12, 3))
+    model = DecisionSVM(PATH, prior=np.ones(4)).fit(F, F @ np.ones(3) + 1)
+    assert model.feature_map_.weights == "shared"
+    assert model.regret(F, F @ np.ones(3) + 1) == 0
 
 
 def test_infeasible_decisions_are_named():

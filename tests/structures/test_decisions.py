@@ -118,6 +118,18 @@ def test_many_items_are_left_to_highs():
     assert bound >= 0
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e9, 1e18])
+def test_units_of_weights_do_not_matter(unit):
+    rng = np.random.default_rng(0)
+    weights, theta = rng.integers(1, 9, size=(2, 8)).astype(float), rng.normal(1.0, size=8)
+    structure = Knapsack(unit * weights, 20.5 * unit)
+    outputs = np.array(list(Knapsack(weights, 20.5).vertices((8,))))
+    z = structure.maximize(theta, (8,))
+    assert theta @ z == pytest.approx((outputs @ theta).max())
+    assert not structure.why_infeasible(z, (8,))
+    assert structure.why_infeasible(np.ones(8), (8,))
+
+
 def test_capacities_are_not_exceeded_by_rounding():
     structure = Knapsack([0.1, 0.2, 0.3], 0.3)
     assert structure.maximize(np.array([1.0, 1.0, 1.5]), (3,)).tolist() == [1, 1, 0]

@@ -61,6 +61,7 @@ def move_state(
         number.shape != (problem.n,)
         or number.dtype.kind not in "iu"
         or (number >= len(layouts)).any()
+        or (number < -1).any()
     ):
         raise ValueError(
             f"previous must be {problem.n} integers, the numbers of instances among the"

@@ -57,7 +57,8 @@ def choose_by_folds(
         y = Chosen(y.costs, np.split(problem.truth, problem.part_ptr[1:-1]))
         trial.alpha_, trial.cv_loss_ = _choose_alpha(trial, problem, X, y)
         found[kind] = trial
-        if model.weights != "auto" or is_table(X) or len(set(problem.layouts)) > 1:
+        given = not isinstance(model.prior, str | None)  # of shared weights, or a table of them
+        if model.weights != "auto" or is_table(X) or len(set(problem.layouts)) > 1 or given:
             break
     weights = min(found, key=lambda kind: min(found[kind].cv_loss_.values()))
     model.alpha_, model.cv_loss_ = found[weights].alpha_, found[weights].cv_loss_
@@ -72,7 +73,7 @@ def _choose_alpha(
     weight = problem.packed.weight
     lost = np.zeros(len(alphas))
     count = (5 if y.n < _MANY else 3) if model.cv is None else model.cv
-    folds = KFold(min(count, y.n), shuffle=True, random_state=0)
+    folds = KFold(max(min(count, y.n), 2), shuffle=True, random_state=0)
     for train, test in folds.split(weight) if y.n > 1 else ():
         if min(weight[train].sum(), weight[test].sum()) > 0:
             own = clone(model).set_params(alpha=alphas[0], weights=model.feature_map_.weights)

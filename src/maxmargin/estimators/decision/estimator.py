@@ -54,7 +54,7 @@ from maxmargin.validation.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import Rows, as_dense, check_sample_weight, check_targets
+from maxmargin.validation.samples import Rows, as_dense, check_sample_weight, check_targets, is_list
 
 
 class DecisionSVM(StructuredSVM):
@@ -397,7 +397,8 @@ class DecisionSVM(StructuredSVM):
             self._warn_of_mistakes(costs, decisions, layouts, as_instances(y).decisions)
         self.mean_, self.scale_ = learn_scales(rows, omega, self.fit_intercept)
         sizes = [] if costs is None else [float(np.abs(own).mean()) for own in costs]
-        self.cost_scale_ = float(omega @ sizes) or 1.0 if sizes else 1.0
+        mean = float(omega @ sizes) if sizes else 0.0
+        self.cost_scale_ = mean if mean > np.finfo(float).tiny else 1.0
         scaled = self._seen_rows(rows)
         self.prior_ = self._learn_prior(self._pack(scaled, layouts), costs, omega)
         return self._assemble(scaled, layouts, costs, decisions, omega)
@@ -520,8 +521,10 @@ class DecisionSVM(StructuredSVM):
             Decisions, 1 for parts that are chosen.
         """
         check_is_fitted(self, "coef_")
+        if not is_list(costs) or any(np.ndim(own) != 1 for own in costs):
+            raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
         layouts = [self.structure_.layout_of(len(own)) for own in costs]
-        found = self._read(costs, layouts)[1]
+        found = self._read(costs, layouts)[1] if layouts else []
         return stack_outputs([self._output(*own) for own in zip(found, layouts, strict=True)])
 
     def regret(self, X: Any, costs: Any, sample_weight: Any = None) -> float:

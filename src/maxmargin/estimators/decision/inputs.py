@@ -91,9 +91,11 @@ def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
     found = []
     for i, (own, count) in enumerate(zip(costs, counts, strict=True)):
         try:
-            vector = np.asarray(own, dtype=float)
+            vector = np.asarray(own, dtype=float) if np.isrealobj(own) else None
         except (TypeError, ValueError):
-            raise SampleError.of(i, ": its costs are not numbers.") from None
+            vector = None
+        if vector is None or np.ma.is_masked(own):
+            raise SampleError.of(i, ": its costs are not numbers.")
         if vector.shape != (count,):
             raise SampleError.of(
                 i, f": its costs have shape {vector.shape}, but it has {count} parts."

@@ -32,14 +32,16 @@ def learn_scales(rows: Any, omega: np.ndarray, may_shift: bool) -> tuple[np.ndar
     """
     matrix = rows.matrix.astype(np.float64)
     weight = np.repeat(omega / np.maximum(rows.lengths, 1), rows.lengths)
+    size = np.abs(matrix).max(axis=0).toarray().ravel()
+    unit = np.maximum(size, np.finfo(float).tiny)  # squares of larger numbers may overflow
+    matrix = sparse.csr_array(matrix @ sparse.diags_array(1 / unit))
     mean = weight @ matrix
     # the many zeros of sparse features are worth more than a mean of zero, which would also be an
     # intercept
     if not may_shift or matrix.nnz <= 0.5 * np.prod(matrix.shape):
         mean = np.zeros(len(mean))
     spread = np.sqrt(np.maximum(weight @ matrix.multiply(matrix) - mean**2, 0.0))
-    size = np.abs(matrix).max(axis=0).toarray().ravel()
-    return mean, np.where(spread > 1e-9 * size, spread, np.maximum(size, 1.0))
+    return unit * mean, np.where(spread > 1e-9, unit * spread, np.maximum(size, 1.0))
 
 
 def scale_rows(rows: Any, mean: np.ndarray, scale: np.ndarray) -> Rows:

@@ -38,8 +38,8 @@ class Knapsack(Selection):
     -----
     Weights of one dimension with at most four decimals are taken for integers, and outputs are
     found by dynamic programming. Those of several dimensions, or of a large capacity, by branch and
-    bound, for 32 items at most. Other weights and more items are left to HiGHS, whose outputs come
-    with a proven bound.
+    bound, for 32 items at most; that takes seconds where scores are nearly proportional to weights.
+    Other weights and more items are left to HiGHS, whose outputs come with a proven bound.
     """
 
     listed_in = "weights"
@@ -84,7 +84,7 @@ class Knapsack(Selection):
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
         weights, capacity = self._sizes()
         total = weights @ z
-        over = np.flatnonzero(total > capacity * (1 + 1e-9) + 1e-9)
+        over = np.flatnonzero(total > capacity + 1e-9 * np.maximum(capacity, weights.max(axis=1)))
         if not len(over):
             return ""
         where = f" in dimension {over[0]}" if len(capacity) > 1 else ""
@@ -171,7 +171,9 @@ class IntegerOracle(Oracle):
     def maximize(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         weights, capacity = self.structure._sizes()
         scores = check_scores(self.structure, theta, layout)
-        rows = Program(weights, capacity, part_upper=1.0).constraints
+        unit = weights.max(axis=1)
+        unit[unit == 0] = 1.0  # of any other size, weights are lost in HiGHS's tolerances
+        rows = Program(weights / unit[:, None], capacity / unit, part_upper=1.0).constraints
         return maximize_linear(rows, scores, np.ones(len(scores), dtype=bool))
 
 
@@ -179,7 +181,8 @@ def _as_integers(weights: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray,
     """The same weights and capacities in integers, as small as possible; None if there are none."""
     for scale in _SCALES:
         scaled = np.rint(scale * weights)
-        if np.abs(scaled - scale * weights).max() > 1e-9 * scale or scaled.max() > 2**31:
+        near = 1e-9 * scale * min(weights.max(), 1.0)
+        if np.abs(scaled - scale * weights).max() > near or scaled.max() > 2**31:
             continue
         room = np.minimum(np.floor(scale * capacity * (1 + 1e-12) + 1e-9), scaled.sum(axis=1))
         whole = scaled.astype(np.int64)

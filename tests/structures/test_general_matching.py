@@ -3,6 +3,7 @@
 import networkx
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from maxmargin import GeneralMatchingSVM, Graph
 from maxmargin.exceptions import InfeasibleError, SampleError
@@ -59,6 +60,83 @@ def test_twenty_thousand_matchings_are_as_good(seed):
     rng = np.random.default_rng(seed)
     for k in range(1000):
         check_drawn(rng, 40, k % 2 == 0)
+
+
+def find_odd_set(n, edges, z):
+    """The odd set of nodes whose constraint is violated most, or None (Padberg and Rao 1982).
+
+    Its edges and those to a further node, which take what is left of each node, are a cut below 1.
+    """
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from(zip(*edges.T.tolist(), z.tolist(), strict=True), "capacity")
+    left = 1.0 - np.bincount(edges.ravel(), np.repeat(z, 2), n)
+    graph.add_weighted_edges_from(((v, n, max(left[v], 0.0)) for v in range(n)), "capacity")
+    tree = networkx.gomory_hu_tree(graph)
+    found = None, 1.0 - 1e-7
+    for a, b, cut in list(tree.edges(data="weight")):
+        tree.remove_edge(a, b)
+        side = networkx.node_connected_component(tree, a)
+        side = set(range(n + 1)) - side if n in side else side
+        if len(side) % 2 == 1 and cut < found[1]:
+            found = sorted(side), cut
+        tree.add_edge(a, b, weight=cut)
+    return found[0]
+
+
+def solve_with_cuts(n, edges, theta):
+    """The largest score over degrees and odd sets, which are added as they are violated."""
+    rows = [(edges == v).any(axis=1).astype(float) for v in range(n)]
+    upper = [1.0] * n
+    while True:
+        found = linprog(-theta, A_ub=np.array(rows), b_ub=upper, bounds=(0, None))
+        odd = find_odd_set(n, edges, found.x)
+        if odd is None:
+            return -found.fun, len(rows) - n
+        rows.append(np.isin(edges, odd).all(axis=1).astype(float))
+        upper.append((len(odd) - 1) / 2)
+
+
+def test_matchings_are_as_good_as_linear_programs_with_odd_sets():
+    rng, cuts = np.random.default_rng(2), 0
+    for _ in range(12):
+        n = int(rng.integers(6, 20))
+        edges = np.transpose(np.triu_indices(n, 1))
+        edges = edges[rng.random(len(edges)) < 0.5]
+        theta = rng.integers(1, 6, len(edges)).astype(float)
+        value, own = solve_with_cuts(n, edges, theta)
+        cuts += own
+        assert GeneralMatching().oracle().maximize(theta, (n, edges))[1] == pytest.approx(value)
+    assert cuts > 0
+
+
+def call_compiled(structure, layout, theta, memory):
+    """The best matching and its score, from prices that are known."""
+    oracle, out = structure.oracle(), np.zeros(len(theta))
+    iwork = np.zeros(oracle.scratch(layout)[1], dtype=np.int64)
+    code = oracle.layout_as_ints(layout)
+    value = oracle.compiled_function("maximize")(theta, code, out, memory, iwork)
+    return out, value
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+def test_prices_of_another_call_change_no_score(perfect):
+    rng, structure = np.random.default_rng(11), GeneralMatching(perfect)
+    for k in range(120):
+        n, edges, theta = draw(rng, 24)
+        if not len(edges):
+            continue
+        layout, memory = Network(n, edges), np.zeros(n)
+        assert structure.oracle().memory_size(layout) == n == structure.oracle().scratch(layout)[0]
+        for step in range(4):
+            if step == 3:  # what no call leaves
+                kinds = [np.nan, np.inf, 1e300, -1e300, *rng.normal(size=9) * np.abs(theta).max()]
+                memory[:] = rng.choice(kinds[k % 4 :], n)
+            theta = theta + rng.choice([0.0, 0.01, 1.0]) * rng.integers(-2, 3, len(edges))
+            known = call_compiled(structure, layout, theta, np.zeros(n))[1]
+            z, value = call_compiled(structure, layout, theta, memory)
+            assert value == pytest.approx(known, rel=1e-12, abs=1e-12)
+            assert np.bincount(edges[z > 0].ravel(), minlength=n).max() <= 1
+            assert np.isfinite(memory).all()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e9, 1e300])

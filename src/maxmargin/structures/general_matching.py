@@ -134,7 +134,11 @@ class GeneralMatchingOracle(CompiledOracle):
     def scratch(self, layout: Any) -> tuple[int, int]:
         graph = _graph_of(layout)
         blossoms = graph.n_nodes // 2 + 1
-        return 0, graph.n_edges + 16 * graph.n_nodes + 13 * blossoms + 4
+        return graph.n_nodes, graph.n_edges + 16 * graph.n_nodes + 13 * blossoms + 4
+
+    def memory_size(self, layout: Any) -> int:
+        # the prices of the nodes, from which the next call starts
+        return _graph_of(layout).n_nodes
 
     def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
         # Each matching found divides what it was the best of: those that are the same in the first

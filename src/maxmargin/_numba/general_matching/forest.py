@@ -78,15 +78,6 @@ def label_node(forest, top, label, entry):
             forest.counts[LAST] += 1
 
 
-@compile_internal(VOID(FOREST, INT))
-def grow_tree(forest, arc):
-    """Take an unreached node into a tree by a tight arc from it, and its partner after it."""
-    top = forest.top[tail_of(forest, arc)]
-    label_node(forest, top, INNER, arc)
-    onward = forest.mate[forest.base[top]]
-    label_node(forest, forest.top[forest.head[onward]], OUTER, forest.sister[onward])
-
-
 @compile_internal(INT(FOREST, INT))
 def common_ancestor(forest, arc):
     """The outer node at which the trees' paths from both ends of an arc meet, or NONE."""
@@ -256,3 +247,40 @@ def join_outer_nodes(forest, arc):
     match_to_root(forest, arc)
     match_to_root(forest, forest.sister[arc])
     return True
+
+
+@compile_internal(types.boolean(FOREST, INT))
+def grow_tree(forest, arc):
+    """Take an unreached node into a tree by a tight arc from it, and its partner after it.
+
+    True if it has none: then the arc is matched.
+    """
+    node, n = tail_of(forest, arc), len(forest.top)
+    top = forest.top[node]
+    onward = forest.mate[forest.base[top]]
+    if onward == NONE:
+        if top >= n:
+            move_base(forest, top, node)
+        forest.mate[node] = arc
+        match_to_root(forest, forest.sister[arc])
+        return True
+    label_node(forest, top, INNER, arc)
+    label_node(forest, forest.top[forest.head[onward]], OUTER, forest.sister[onward])
+    return False
+
+
+@compile_internal(VOID(FOREST, INT))
+def free_node(forest, node):
+    """Take an outer node's partner away, so that the root of its tree gets one."""
+    n, top = len(forest.top), forest.top[node]
+    if top >= n:
+        move_base(forest, top, node)
+    forest.mate[node] = NONE
+    if forest.entry[top] == NONE:
+        return
+    inner = forest.top[forest.head[forest.entry[top]]]
+    arc = forest.entry[inner]
+    if inner >= n:
+        move_base(forest, inner, tail_of(forest, arc))
+    forest.mate[tail_of(forest, arc)] = arc
+    match_to_root(forest, forest.sister[arc])

@@ -2,11 +2,16 @@
 
 Prices u of nodes and y >= 0 of blossoms pay for every edge: its *slack* u + u' + (y of the blossoms
 around it) - 2 weight is never negative, and 0 where it is matched. A stage grows trees of tight
-edges from all free nodes at once; where none is left, prices of outer nodes fall and those of inner
-ones rise until one is, a blossom's y is 0, or, unless matchings must be perfect, the prices of free
-nodes are: then the matching is best. O(n^3).
+edges from free nodes, those of price 0 aside unless matchings must be perfect; where none is left,
+prices of outer nodes fall and those of inner ones rise until one is, a blossom's y is
+0, or an outer node's price is, which may then be free in place of its root. The matching is best if
+no root is left. O(n^3).
+
+Prices of the last call, with those of blossoms shared out to their nodes, are kept: repaired for
+the new weights and then lowered, they match most nodes at once.
 
 Scores are rounded to integers, 2^48 times as fine as the largest, so that nothing else is rounded.
+Prices are even before the first stage, and so is the slack between two outer nodes at any time.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from maxmargin._numba.general_matching.forest import (
     UNUSED,
     Forest,
     expand_blossom,
+    free_node,
     grow_tree,
     join_outer_nodes,
     label_node,
@@ -39,30 +45,27 @@ FAR = 2**62  # more than any change of prices
 BY_PRICE, BY_GROWTH, BY_MEETING, BY_BLOSSOM, BY_NOTHING = range(5)
 
 
-@compile_internal(types.int64(FLOATS, INTS, types.boolean))
+@compile_internal(types.float64(FLOATS, INTS, types.boolean))
 def round_weights(theta, weight, perfect):
-    """Integer weights; those that no best matching needs are ABSENT. Returns the largest."""
+    """Integer weights; those that no best matching needs are ABSENT. Returns what a unit is."""
     largest = 0.0
     for e in range(len(theta)):
         if theta[e] != -np.inf:
             largest = max(largest, abs(theta[e]))
-    highest = ABSENT
     for e in range(len(theta)):
         weight[e] = ABSENT
         if theta[e] != -np.inf and (perfect or theta[e] > 0.0):
             weight[e] = int(np.rint(theta[e] / largest * FINENESS)) if largest > 0.0 else 0
-            highest = max(highest, weight[e])
-    return highest
+    return largest / FINENESS
 
 
-@compile_internal(types.void(FOREST, types.int64))
-def start_forest(forest, price):
-    """Nothing matched, no blossoms, all nodes with the same price."""
+@compile_internal(types.void(FOREST))
+def start_forest(forest):
+    """Nothing matched, no blossoms."""
     n = len(forest.top)
     for v in range(n):
         forest.mate[v] = NONE
         forest.top[v] = forest.base[v] = v
-        forest.price[v] = price
     for x in range(len(forest.base)):
         forest.parent[x] = NONE
         forest.mark[x] = 0
@@ -71,9 +74,72 @@ def start_forest(forest, price):
     forest.counts[STAMP], forest.counts[UNUSED] = 0, len(forest.unused)
 
 
-@compile_internal(types.boolean(FOREST))
-def start_stage(forest):
-    """Each free node is the root of a tree; False if there is none."""
+@compile_internal(types.boolean(FLOATS, FOREST, types.float64, types.boolean))
+def recall_prices(memory, forest, unit, perfect):
+    """Even prices near those of the memory; False if it has none, or none that are of use."""
+    n = len(forest.top)
+    limit, known = (n + 1) * FINENESS, False
+    for v in range(n):
+        price = memory[v] / unit if unit > 0.0 else np.inf
+        if not abs(price) <= limit:
+            return False
+        known |= price != 0.0
+        forest.price[v] = 2 * int(np.rint(price / 2.0))
+        if not perfect:
+            forest.price[v] = max(forest.price[v], 0)
+    return known
+
+
+@compile_internal(types.void(FOREST))
+def pay_for_edges(forest):
+    """Raise prices until no edge has a negative slack, for both of its nodes the same."""
+    for v in range(len(forest.top)):
+        for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
+            if forest.weight[forest.edge[arc]] != ABSENT and slack_of(forest, arc) < 0:
+                half = -(slack_of(forest, arc) // 4)
+                forest.price[v] += 2 * half
+                forest.price[forest.head[arc]] += 2 * half
+
+
+@compile_internal(types.void(FOREST, types.boolean))
+def lower_prices(forest, perfect):
+    """Let each price fall until an edge is tight or it is 0; match what then can be."""
+    for v in range(len(forest.top)):
+        least, where = FAR, NONE
+        for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
+            if forest.weight[forest.edge[arc]] == ABSENT:
+                continue
+            slack = slack_of(forest, arc)
+            if slack < least or (slack == least and forest.mate[forest.head[arc]] == NONE):
+                least, where = slack, arc
+        if not perfect:
+            least = min(least, forest.price[v])
+        if least == FAR:
+            continue
+        forest.price[v] -= least
+        if where == NONE or forest.mate[v] != NONE or slack_of(forest, where) != 0:
+            continue
+        if forest.mate[forest.head[where]] == NONE:
+            forest.mate[v], forest.mate[forest.head[where]] = where, forest.sister[where]
+
+
+@compile_internal(types.void(FOREST, FLOATS, types.float64))
+def keep_prices(forest, memory, unit):
+    """Memory for the next call: prices that pay for all edges without blossoms."""
+    for v in range(len(forest.top)):
+        price, around = float(forest.price[v]), forest.parent[v]
+        while around != NONE:
+            price += 0.5 * forest.price[around]
+            around = forest.parent[around]
+        memory[v] = price * unit
+
+
+@compile_internal(types.boolean(FOREST, types.boolean, types.boolean))
+def start_stage(forest, perfect, alone):
+    """Each free node whose price is not 0 is the root of a tree; False if there is none.
+
+    alone: only the first one is, which takes less time if partners are near.
+    """
     n = len(forest.top)
     forest.counts[FIRST] = forest.counts[LAST] = 0
     for x in range(len(forest.label)):
@@ -81,8 +147,10 @@ def start_stage(forest):
     for v in range(n):
         forest.best[v] = NONE
     for v in range(n):
-        if forest.mate[v] == NONE:
+        if forest.mate[v] == NONE and (perfect or forest.price[v] > 0):
             label_node(forest, forest.top[v], OUTER, NONE)
+            if alone:
+                break
     return forest.counts[LAST] > 0
 
 
@@ -102,7 +170,8 @@ def search_tight_arcs(forest):
                     return True
                 continue
             if slack == 0 and label == UNREACHED:
-                grow_tree(forest, forest.sister[arc])
+                if grow_tree(forest, forest.sister[arc]):
+                    return True
                 continue
             if forest.best[x] == NONE or slack < slack_of(forest, forest.best[x]):
                 forest.best[x] = forest.sister[arc]
@@ -128,14 +197,14 @@ def renew_best_arc(forest, v):
 
 @compile_internal(types.UniTuple(types.int64, 3)(FOREST, types.boolean))
 def least_change(forest, perfect):
-    """(change of prices, what it brings about, arc or blossom)."""
+    """(change of prices, what it brings about, arc, node or blossom)."""
     n = len(forest.top)
     least, kind, where = FAR, BY_NOTHING, NONE
     for v in range(n):
         label = forest.label[forest.top[v]]
         if label == OUTER:
             if not perfect and forest.price[v] < least:
-                least, kind = forest.price[v], BY_PRICE
+                least, kind, where = forest.price[v], BY_PRICE, v
             if forest.best[v] != NONE and forest.top[forest.head[forest.best[v]]] == forest.top[v]:
                 renew_best_arc(forest, v)
             if forest.best[v] != NONE and slack_of(forest, forest.best[v]) // 2 < least:
@@ -164,21 +233,25 @@ def change_prices(forest, change):
             forest.price[x] += 2 * change if forest.label[x] == OUTER else -2 * change
 
 
-@compile_internal(types.int64(FOREST, types.boolean))
+@compile_internal(types.boolean(FOREST, types.boolean))
 def run_stage(forest, perfect):
-    """Change prices until an edge more is matched, BY_MEETING, or why there is none."""
+    """Change prices until there is a root less; False if there is no matching with one less."""
     while not search_tight_arcs(forest):
         change, kind, where = least_change(forest, perfect)
-        if kind in (BY_NOTHING, BY_PRICE):
-            return kind
+        if kind == BY_NOTHING:
+            return False
         change_prices(forest, change)
-        if kind == BY_GROWTH:
-            grow_tree(forest, where)
-        elif kind == BY_BLOSSOM:
+        if kind == BY_PRICE:
+            free_node(forest, where)
+            break
+        if kind == BY_BLOSSOM:
             expand_blossom(forest, where)
+        elif kind == BY_GROWTH:
+            if grow_tree(forest, where):
+                break
         elif join_outer_nodes(forest, where):
             break
-    return BY_MEETING
+    return True
 
 
 @compile_internal(types.void(FOREST))
@@ -201,7 +274,7 @@ def maximize(theta, layout, out, work, iwork):
     """The best matching, and its score; -inf if it must be perfect and none is.
 
     layout: as in `_numba.graph_cut.maximize`, but layout[2] says whether it must be perfect. iwork:
-    `integer_scratch(n, m)`.
+    see `GeneralMatchingOracle.scratch`. work: prices of nodes at the last call, or zeros.
     """
     n, m, perfect = layout[0], layout[1], layout[2] == 1
     start, arcs = layout[3 : 3 + n], layout[3 + n :]
@@ -218,15 +291,22 @@ def maximize(theta, layout, out, work, iwork):
         more[: 2 * nodes], more[2 * nodes : 2 * nodes + n // 2 + 1],
         more[2 * nodes + n // 2 + 1 : 2 * nodes + n // 2 + 1 + N_COUNTS],
     )  # fmt: skip
-    highest = round_weights(theta, forest.weight, perfect)
-    start_forest(forest, highest if highest != ABSENT else 0)
-    ended = BY_MEETING
-    while ended == BY_MEETING and start_stage(forest):
-        ended = run_stage(forest, perfect)
+    unit = round_weights(theta, forest.weight, perfect)
+    start_forest(forest)
+    warm = recall_prices(work, forest, unit, perfect)
+    if not warm:
+        forest.price[:n] = 0
+    pay_for_edges(forest)
+    lower_prices(forest, perfect)
+    feasible = True
+    while feasible and start_stage(forest, perfect, warm):
+        feasible = run_stage(forest, perfect)
         expand_free_blossoms(forest)
     out[:] = 0.0
-    if perfect and ended == BY_NOTHING:
+    if not feasible:
+        work[:n] = 0.0
         return -np.inf
+    keep_prices(forest, work, unit)
     total = 0.0
     for v in range(n):
         if forest.mate[v] != NONE:

@@ -40,6 +40,11 @@ def test_fasta_without_structures_and_over_several_lines():
     assert list(read_rna([])) == []
 
 
+def test_titles_after_tabs():
+    (found,) = read_rna(["  2\tdG = -1.0  x", "1 G 0 2 2 1", "2 C 1 0 1 2"])
+    assert found == ("dG = -1.0  x", "GC", "()")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -51,6 +56,8 @@ def test_fasta_without_structures_and_over_several_lines():
         ("1 G 9\n2 C 0\n", "line 1: expected 1, a base"),
         ("3 title\n1 G 0 2 0 1\n", "number of bases and as many lines"),
         ("2 title\n1 G 0 2 2 1\n3 C 1 0 1 2\n", "line 3: expected 2"),
+        ("1 G \u00b2\n", "number of bases and as many lines"),
+        ("9" * 5000 + "\n1 G 0 2 0 1\n", "line 1: found '999"),
     ],
 )
 def test_bad_files(text, words):

@@ -81,12 +81,17 @@ def read_rna(lines: Iterable[str], name: str = "the file") -> Iterator[RNARecord
     if not kept:
         return
     first = kept[0][1].split()
-    if kept[0][1].startswith(">") or not first[0].isdigit():
+    if kept[0][1].startswith(">") or not _is_number(first[0]):
         yield from _read_fasta(kept, name)
-    elif len(first) == 3 and len(first[1]) == 1 and first[2].isdigit():
+    elif len(first) == 3 and len(first[1]) == 1 and _is_number(first[2]):
         yield _from_columns([(number, line.split()) for number, line in kept], 2, name, name)
     else:
         yield from _read_ct(kept, name)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number of a place: of few digits, and no others than 0 to 9."""
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _read_fasta(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
@@ -125,13 +130,13 @@ def _read_ct(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
     at = 0
     while at < len(lines):
         number, line = lines[at]
-        size, _, title = line.partition(" ")
-        if not size.isdigit() or at + int(size) >= len(lines) or int(size) < 1:
+        size, *title = line.split(None, 1)
+        if not _is_number(size) or at + int(size) >= len(lines) or int(size) < 1:
             raise ValueError(
                 f"{name}, line {number}: expected the number of bases and as many lines."
             )
         rows = [(number, line.split()) for number, line in lines[at + 1 : at + 1 + int(size)]]
-        yield _from_columns(rows, 4, title.strip() or name, name)
+        yield _from_columns(rows, 4, title[0] if title else name, name)
         at += 1 + int(size)
 
 
@@ -142,7 +147,7 @@ def _from_columns(
     partners = []
     for place, (number, row) in enumerate(rows, start=1):
         good = len(row) > partner and row[0] == str(place) and len(row[1]) == 1
-        if not good or not row[partner].isdigit() or int(row[partner]) > len(rows):
+        if not good or not _is_number(row[partner]) or int(row[partner]) > len(rows):
             raise ValueError(
                 f"{name}, line {number}: expected {place}, a base and the place of its partner."
             )

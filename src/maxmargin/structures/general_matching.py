@@ -141,33 +141,37 @@ class GeneralMatchingOracle(CompiledOracle):
         return _graph_of(layout).n_nodes
 
     def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
-        # Each matching found divides what it was the best of: those that are the same in the first
-        # edges and differ in the next one (Lawler 1972, Murty 1968).
+        # Each matching found divides what it was the best of: those without its first edge, those
+        # with it but without the second one, ..., and those that have more edges than it (Lawler
+        # 1972, Murty 1968).
         k, theta = check_k(k), check_scores(self.structure, theta, layout)
+        ends = _graph_of(layout).edges
         z = self.maximize(theta, layout)[0]
         found: list[tuple[np.ndarray, float]] = []
-        waiting = [(-part_score(theta, z), 0, 0, z)]
+        empty = np.zeros(len(theta), dtype=bool)
+        waiting = [(-part_score(theta, z), 0, z, empty, theta == -np.inf)]
+        count = 0
         while waiting and len(found) < k:
-            minus, _, first, z = heappop(waiting)
+            minus, _, z, on, off = heappop(waiting)
             found.append((z, -minus))
-            for edge in range(first, len(theta)):
-                other = self._best_after(theta, layout, z, edge)
+            more = ~np.isin(ends, ends[z > 0]).any(axis=1) & ~off
+            for edge in [*np.flatnonzero((z > 0) & ~on), *np.flatnonzero(more)]:
+                # without an edge of z, or with one that z could have beside its own
+                on, off = on.copy(), off.copy()
+                (on if more[edge] else off)[edge] = True
+                other = self._best_with(theta, layout, on, off)
                 if other is not None:
-                    entry = (-part_score(theta, other), len(waiting) + len(found), edge + 1, other)
-                    heappush(waiting, entry)
+                    count += 1
+                    heappush(waiting, (-part_score(theta, other), count, other, on, off))
+                on, off = on.copy(), off.copy()
+                on[edge], off[edge] = not more[edge], bool(more[edge])
         return found
 
-    def _best_after(
-        self, theta: np.ndarray, layout: Any, z: np.ndarray, edge: int
+    def _best_with(
+        self, theta: np.ndarray, layout: Any, on: np.ndarray, off: np.ndarray
     ) -> np.ndarray | None:
-        """The best matching that is z in the edges before one, and not in that one, if any."""
-        ends = _graph_of(layout).edges
-        chosen = z[: edge + 1] > 0
-        chosen[edge] = not chosen[edge]
-        on, scores = np.flatnonzero(chosen), theta.copy()
-        scores[: edge + 1] = -np.inf
-        if (theta[on] == -np.inf).any() or len(np.unique(ends[on])) < 2 * len(on):
-            return None
+        """The best matching with some edges and without others, if there is one."""
+        ends, scores = _graph_of(layout).edges, np.where(off, -np.inf, theta)
         scores[np.isin(ends, ends[on]).any(axis=1)] = -np.inf
         scores[on] = 0.0  # their nodes have no other edge
         try:

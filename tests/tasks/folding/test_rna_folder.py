@@ -9,6 +9,7 @@ import maxmargin
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.formats.rna import parse_dot_bracket
 from maxmargin.tasks import RNAFolder
+from maxmargin.tasks.folding import rna_folder
 from maxmargin.tasks.folding.bases import encode_bases, find_pairs
 from maxmargin.tasks.folding.energies import loop_energies
 from maxmargin.tasks.folding.rna_folder import draw_diverse
@@ -92,13 +93,16 @@ def test_pairs_may_cross():
     parse_dot_bracket(found)
 
 
-def test_those_with_many_relatives_are_drawn_less():
+def test_those_with_many_relatives_are_drawn_less(monkeypatch):
     rng = np.random.RandomState(0)
     others = ["".join(rng.choice([*"ACGU"], 60)) for _ in range(10)]
     sequences = [others[0]] * 90 + others
     drawn = [draw_diverse(sequences, list(range(100)), 10, rng) for _ in range(20)]
     assert all(own == sorted(set(own)) for own in drawn)
     assert np.mean([i >= 90 for own in drawn for i in own]) > 0.5
+    monkeypatch.setattr(rna_folder, "_MOST_COMPARED", 20)
+    assert len(set(draw_diverse(sequences, list(range(100)), 10, rng))) == 10
+    assert len(set(draw_diverse(sequences, list(range(100)), 99, rng))) == 99
 
 
 @pytest.mark.parametrize(

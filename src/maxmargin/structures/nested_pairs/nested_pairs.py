@@ -112,7 +112,7 @@ class NestedPairs(Structure):
         # only those pairs are allowed, so the best output has all of them, or they cross
         z, value = self.oracle().maximize(theta, layout)
         if value < len(pairs):
-            raise ValueError(_why_not_nested(pairs))
+            raise ValueError(why_not_nested(pairs))
         return z
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
@@ -124,7 +124,7 @@ class NestedPairs(Structure):
         pairs = layout.pairs
         for chosen in product((False, True), repeat=len(pairs)):
             own = pairs[list(chosen)]
-            if not _why_not_nested(own):
+            if not why_not_nested(own):
                 yield self.encode(own, layout)
 
     def constraints(self, layout: Any) -> Constraints:
@@ -152,7 +152,7 @@ class NestedPairsOracle(CompiledOracle):
         return Derivations().k_best(theta, program, k)
 
 
-def _why_not_nested(pairs: np.ndarray) -> str:
+def why_not_nested(pairs: np.ndarray) -> str:
     """What is wrong with pairs i < j, in a sentence; empty if they are nested."""
     open_pairs: list[tuple[int, int]] = []
     used: set[int] = set()

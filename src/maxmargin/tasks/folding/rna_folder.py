@@ -39,6 +39,8 @@ from maxmargin.validation.samples import as_dense, check_sample_weight
 Sequences = Sequence[str]
 #: how much more pairs of the second pass are worth; by folds of PseudoBase
 _SECOND = 2.0
+#: sequences that are compared with each other, which takes some seconds
+_MOST_COMPARED = 5000
 
 
 class RNAFolder(StructureTask):
@@ -377,6 +379,8 @@ class RNAFolder(StructureTask):
             raise ValueError("RNAFolder: model_ is not of nested pairs")
         if self.n_features_in_ not in {loop_features(own).shape[1] for own in (True, False)}:
             raise ValueError("RNAFolder: model_ has another number of features")
+        if self.left_out_.shape != (4,):
+            raise ValueError("RNAFolder: left_out_ does not have four numbers")
 
 
 def draw_diverse(
@@ -385,7 +389,11 @@ def draw_diverse(
     """Some of the numbers, in order; those whose sequences have many relatives less often.
 
     Relatives are sequences whose counts of four bases in a row point in nearly the same direction.
+    Of very many sequences some are drawn first, since all are compared with all.
     """
+    if len(sequences) > _MOST_COMPARED:
+        some = np.sort(rng.choice(len(sequences), max(count, _MOST_COMPARED), replace=False))
+        sequences, numbers = [sequences[i] for i in some], [numbers[i] for i in some]
     words = np.zeros((len(sequences), 5**4))
     for row, sequence in zip(words, sequences, strict=True):
         codes = encode_bases(sequence)

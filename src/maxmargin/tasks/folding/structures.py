@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.exceptions import SampleError
 from maxmargin.formats.rna import Pairs, parse_dot_bracket
 from maxmargin.structures import NestedLayout, NestedPairs
+from maxmargin.structures.nested_pairs.nested_pairs import why_not_nested
 from maxmargin.tasks.folding.bases import is_canonical
 
 
@@ -58,18 +59,20 @@ def keep_nested(pairs: Pairs, codes: np.ndarray, min_loop: int) -> tuple[Pairs, 
     """As many of the pairs as can be learned from."""
     canonical = [(i, j) for i, j in pairs if is_canonical(codes[i], codes[j])]
     apart = [(i, j) for i, j in canonical if j - i > min_loop]
-    kept = nest(apart, len(codes))
+    kept = nest(apart)
     counts = len(pairs) - len(canonical), len(canonical) - len(apart), len(apart) - len(kept)
     return kept, LeftOut(*counts, int(len(kept) < len(pairs)))
 
 
-def nest(pairs: Pairs, n: int) -> Pairs:
-    """The largest set of these pairs in which none cross."""
-    if not pairs:
-        return []
-    structure, layout = NestedPairs(0), NestedLayout(n, pairs)
-    found = structure.decode(structure.maximize(np.ones(len(pairs)), layout), layout)
-    return [(i, j) for i, j in sorted(found.tolist())]
+def nest(pairs: Pairs) -> Pairs:
+    """The largest set of these pairs in which none cross; their positions are all different."""
+    if not why_not_nested(np.reshape(pairs, (-1, 2))):
+        return pairs
+    # of all positions, those that are paired tell what crosses
+    structure, positions = NestedPairs(0), np.unique(pairs)
+    layout = NestedLayout(len(positions), np.searchsorted(positions, pairs))
+    chosen = structure.maximize(np.ones(len(pairs)), layout) > 0
+    return [pair for pair, own in zip(pairs, chosen, strict=True) if own]
 
 
 def add_up(counts: Iterable[LeftOut]) -> LeftOut:

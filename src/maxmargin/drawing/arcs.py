@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 from maxmargin.drawing.svg import PALETTE
 
-__all__ = ["Arc", "arcs_svg", "compare_arcs", "stack_arcs"]
+__all__ = ["Arc", "arcs_svg", "circle_svg", "compare_arcs", "place_on_circle", "stack_arcs"]
 
 #: pixels: of a letter, between tokens, of a level of arcs, of a line of text
 LETTER, SPACE, LEVEL, LINE = 7.3, 16, 17, 18
 RIGHT, WRONG = PALETTE[0], PALETTE[1]
+#: radius of a circle of tokens, at least and at most; places between two numbers around it
+LEAST_RADIUS, MOST_RADIUS, NUMBERED = 90, 260, 20
 
 
 class Arc(NamedTuple):
@@ -77,6 +80,48 @@ def arcs_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x:.0f} {height}" width="{x:.0f}"'
         f' height="{height}" role="img" aria-label="{escape(title)}" fill="currentColor"'
         ' font-family="ui-monospace, monospace" font-size="12">' + "".join(parts) + "</svg>"
+    )
+
+
+def place_on_circle(n: int) -> list[tuple[float, float]]:
+    """Places of n tokens around a circle of radius 1, clockwise from the top, where it is open."""
+    turns = [2.0 * math.pi * (t + 1.0) / (n + 1.0) for t in range(n)]
+    return [(math.sin(turn), -math.cos(turn)) for turn in turns]
+
+
+def circle_svg(
+    tokens: Sequence[str], predicted: Iterable[Arc], truth: Iterable[Arc] | None, title: str
+) -> str:
+    """Tokens around a circle and lines between those that are paired; missed ones are dashed."""
+    kinds = compare_arcs(predicted, truth)
+    radius = min(max(1.6 * len(tokens), LEAST_RADIUS), MOST_RADIUS)
+    middle, places = radius + 2 * LINE, place_on_circle(len(tokens))
+    size = min(11.0, 5.0 * radius / max(len(tokens), 1))
+    parts = []
+    for arcs, look in zip(
+        kinds,
+        (f'stroke="{RIGHT}"', f'stroke="{WRONG}"', f'stroke="{WRONG}" stroke-dasharray="4 3"'),
+        strict=True,
+    ):
+        ends = [[middle + radius * x for own in arc.sides for x in places[own]] for arc in arcs]
+        line = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for a, b, c, d in ends)
+        parts.append(f'<path d="{line}" fill="none" {look} stroke-width="1.2"/>' if line else "")
+    for t, (token, (x, y)) in enumerate(zip(tokens, places, strict=True)):
+        for text, away in (
+            (token, radius + 0.6 * size),
+            (str(t + 1) if (t + 1) % NUMBERED == 0 else "", radius + size + 9),
+        ):
+            if text:
+                parts.append(
+                    f'<text x="{middle + away * x:.1f}" y="{middle + away * y + size / 3:.1f}"'
+                    f' text-anchor="middle" font-size="{size:.1f}">{escape(text)}</text>'
+                )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * middle:.0f} {2 * middle:.0f}"'
+        f' width="{2 * middle:.0f}" height="{2 * middle:.0f}" role="img"'
+        f' aria-label="{escape(title)}" fill="currentColor" font-family="ui-monospace, monospace">'
+        + "".join(parts)
+        + "</svg>"
     )
 
 

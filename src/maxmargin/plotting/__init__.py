@@ -14,6 +14,7 @@ from maxmargin.plotting.comparison import ComparisonDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.dependencies import DependencyDisplay
+from maxmargin.plotting.folding import FoldingDisplay
 from maxmargin.plotting.letter_images import WordsDisplay
 from maxmargin.plotting.one_path import PathDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
@@ -31,6 +32,7 @@ __all__ = [
     "AlignmentDisplay",
     "ConvergenceDisplay",
     "DependencyDisplay",
+    "FoldingDisplay",
     "ReliabilityDisplay",
     "CurvesDisplay",
     "PathDisplay",

@@ -77,6 +77,7 @@ class Drawing(TypedDict, total=False):
       predicted (pairs [i, j], from 0; possible includes sure);
     - "arcs": tokens, truth, predicted (triples [from, to, label] of places of tokens, from 0; from
       is -1 where an arc comes from the root);
+    - "circle": the same, around a circle, for pairs of many tokens;
     - "areas": maps (`AreaMap`s of one sample), labels (background and foreground), and
       picture, if there is one: the colours of the first map's places, 3 bytes each, packed
       alike.

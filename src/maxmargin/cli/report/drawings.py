@@ -8,7 +8,7 @@ from typing import Any
 from maxmargin.cli.report.areas import areas_html
 from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join, visible_text
 from maxmargin.cli.report.values import drawn_or_values, values_html
-from maxmargin.drawing.arcs import Arc, arcs_svg, compare_arcs
+from maxmargin.drawing.arcs import Arc, arcs_svg, circle_svg, compare_arcs
 from maxmargin.drawing.numbers import format_count
 from maxmargin.drawing.png import ink_png, png_uri
 
@@ -19,6 +19,8 @@ MAX_TOKENS = 400
 MAX_IMAGES = 80
 MAX_PIXELS = 128 * 128
 MAX_WORDS = 120
+#: tokens around a circle
+MAX_CIRCLE = 600
 #: how far in a node of a tree may stand
 MAX_DEPTH = 40
 #: nodes of a tree below one another; more are set in columns
@@ -39,6 +41,8 @@ LEGEND = {
     " possible link, which may be left out.",
     "arcs": "Above the words are the predicted arcs, blue where they are in the truth and orange"
     " where not; dashed below are those of the truth that were missed.",
+    "circle": "Lines join what is predicted to be paired, blue where it is in the truth and orange"
+    " where not; dashed are pairs of the truth that were missed. Places are numbered clockwise.",
     "areas": "Blue is the foreground (the second label), grey the background. Among the mistakes,"
     " orange is background that was taken for foreground, yellow is foreground that was"
     " missed.",
@@ -319,19 +323,28 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
 
 def arcs_html(drawing: dict[str, Any]) -> Html:
     """Arcs above and below the words of a sentence."""
-    tokens = [clip_text(visible_text(token), 30) for token in drawing["tokens"][:MAX_WORDS]]
+    return _draw_arcs(drawing, arcs_svg, MAX_WORDS, "arcs between words")
+
+
+def circle_html(drawing: dict[str, Any]) -> Html:
+    """Pairs of bases, around a circle."""
+    return _draw_arcs(drawing, circle_svg, MAX_CIRCLE, "pairs around a circle")
+
+
+def _draw_arcs(drawing: dict[str, Any], draw: Callable[..., str], most: int, title: str) -> Html:
+    tokens = [clip_text(visible_text(token), 30) for token in drawing["tokens"][:most]]
     predicted = _arcs(drawing["predicted"], len(tokens))
     truth = _arcs(drawing["truth"], len(tokens)) if drawing.get("truth_known") else None
     _, wrong, missed = compare_arcs(predicted, truth)
     picture = el(
         "div",
-        Html(arcs_svg(tokens, predicted, truth, "arcs between words")),
+        Html(draw(tokens, predicted, truth, title)),
         class_="scroll",
         tabindex="0",
         role="region",
-        aria_label="arcs between words",
+        aria_label=title,
     )
-    rest = _rest(len(drawing["tokens"]), MAX_WORDS, "words")
+    rest = _rest(len(drawing["tokens"]), most, "words")
     names = ["the root", *tokens]  # -1 is the root
     listed = (("predicted, but not in the truth", wrong), ("missed", missed))
     return join((picture, rest, *(_arc_list(label, own, names) for label, own in listed)))
@@ -362,5 +375,6 @@ DRAWINGS: dict[str, Callable[[dict[str, Any]], Html]] = {
     "images": images_html,
     "links": links_html,
     "arcs": arcs_html,
+    "circle": circle_html,
     "areas": areas_html,
 }

@@ -13,7 +13,7 @@ from maxmargin.metrics import pair_scores
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.tasks.folding.rna_folder import RNAFolder
-from maxmargin.tasks.sequences import drawing_title, shown_window, worst_samples
+from maxmargin.tasks.sequences import worst_samples
 
 #: sequences that are folded together
 _TOGETHER = 64
@@ -172,13 +172,15 @@ def _metric(name: str, value: float, text: str) -> Metric:
 
 
 def _drawing(i: int, errors: int, sequence: str, truth: str, predicted: str) -> Drawing:
-    part = shown_window(truth, predicted)
+    true, found = (
+        [[*pair, ""] for pair in parse_dot_bracket(structure)] for structure in (truth, predicted)
+    )
     return Drawing(
-        kind="tokens",
-        title=drawing_title(f"Sequence {i + 1}", errors, len(truth), part),
+        kind="circle",
+        title=f"Sequence {i + 1}: {errors} of {len(sequence)} bases wrong",
         errors=errors,
         truth_known=True,
-        tokens=list(sequence[part]),
-        truth=list(truth[part]),
-        predicted=list(predicted[part]),
+        tokens=list(sequence),
+        truth=true,
+        predicted=found,
     )

@@ -8,12 +8,17 @@ BENCH_ARGS ?=
 DEMO_ARGS ?=
 DOCS_ARGS ?= --jobs auto
 SOAK_ARGS ?=
+# Sets of extras to install along with those that a target needs: one call of pip instead of several.
+EXTRAS ?=
 
 # Tests start some hundred processes: without bytecode each would read all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+comma := ,
+space := $(subst ,, )
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs format bench new-structure new-solver new-task soak soak-bounds clean
@@ -82,5 +87,5 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.stamp-%: pyproject.toml $(VENV)/pyvenv.cfg
-	$(PIP) install --quiet --editable ".[$*]"
-	@touch $@
+	$(PIP) install --quiet --editable ".[$(subst $(space),$(comma),$(sort $* $(EXTRAS)))]"
+	@touch $(patsubst %,$(VENV)/.stamp-%,$(sort $* $(EXTRAS)))

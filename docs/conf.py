@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib",),
+    "parallel": True,  # as many examples at a time as --jobs says
 }
 # Example galleries hold functions that cannot be pickled with the configuration.
 suppress_warnings = ["config.cache"]

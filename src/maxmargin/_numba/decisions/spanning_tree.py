@@ -7,12 +7,38 @@ import numpy as np
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 
 
-@compile_internal(types.void(FLOATS, INTS), allocates=True)
+@compile_internal(types.boolean(FLOATS, types.int64, types.int64))
+def comes_before(values, j, k):
+    """Whether value j comes before value k in rising order."""
+    return values[j] < values[k] or (values[j] == values[k] and j < k)
+
+
+@compile_internal(types.void(FLOATS, INTS))
 def order_by_value(values, order):
-    """Write the numbers of the values to `order`, from the least value to the largest."""
-    found = np.argsort(values, kind="mergesort")
-    for k in range(len(order)):
-        order[k] = found[k]
+    """Write the numbers of the values to `order`, from the least value to the largest.
+
+    Equal ones in their order. By a heap with the last one on top: numba's sorts take seconds to
+    compile.
+    """
+    count = len(order)
+    for k in range(count):
+        order[k] = k
+    for turn in range(count // 2 + count - 1):
+        if turn < count // 2:
+            at, end = count // 2 - 1 - turn, count
+            moved = order[at]
+        else:
+            at, end = 0, count - 1 - (turn - count // 2)
+            moved, order[end] = order[end], order[0]
+        while 2 * at + 1 < end:
+            below = 2 * at + 1
+            if below + 1 < end and comes_before(values, order[below], order[below + 1]):
+                below += 1
+            if comes_before(values, order[below], moved):
+                break
+            order[at] = order[below]
+            at = below
+        order[at] = moved
 
 
 @compile_internal(types.int64(INTS, types.int64))

@@ -19,6 +19,7 @@ from maxmargin._numba.compile import (
     INTS,
     compile_ability,
     compile_inlined,
+    compile_internal,
     compiled_function,
     types,
 )
@@ -33,6 +34,7 @@ SOURCE, SINK, FREE = 1, 2, 0
 LARGEST = np.finfo(np.float64).max
 #: of the largest score, what a positive score of an edge may be
 ROUNDING = 1e-9
+NODES = types.Array(types.int64, 2, "C")
 
 
 @compile_inlined
@@ -191,7 +193,7 @@ def grow_tree(starts, heads, sisters, residual, nodes, queue, j):
     return -1
 
 
-@compile_inlined
+@compile_internal(types.void(FLOATS, NODES, INTS, INTS, types.boolean))
 def plant_trees(excess, nodes, queue, lost, both):
     """All nodes with something to give or to take become roots, all others free.
 

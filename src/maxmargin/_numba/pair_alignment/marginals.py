@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import compile_ability, compile_inlined
+from maxmargin._numba.compile import compile_ability, compile_internal, types
 from maxmargin._numba.exponential import exp_low
 from maxmargin._numba.pair_alignment.maximize import divide_parts, find_place
 
+FLOAT = types.float64
 
-@compile_inlined
+
+@compile_internal(FLOAT(FLOAT, FLOAT, FLOAT))
 def log_add(a, b, c):
     """Log of exp(a) + exp(b) + exp(c)."""
     high = max(a, b, c)
@@ -18,7 +20,7 @@ def log_add(a, b, c):
     return high + np.log(exp_low(a - high) + exp_low(b - high) + exp_low(c - high))
 
 
-@compile_inlined
+@compile_internal(types.UniTuple(FLOAT, 3)(FLOAT, FLOAT, FLOAT, FLOAT))
 def divide_mass(mass, a, b, c):
     """A mass in proportion to exp(a), exp(b) and exp(c), of which one is not -inf."""
     high = max(a, b, c)

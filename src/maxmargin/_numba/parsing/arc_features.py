@@ -15,7 +15,6 @@ from maxmargin._numba.compile import (
     FLOATS,
     INTS,
     SHORTS,
-    compile_inlined,
     compile_internal,
     compiled_function,
     types,
@@ -34,14 +33,14 @@ VERB, PUNCTUATION, CONJUNCTION = 1, 2, 3
 FACTOR, SECOND = -7046029254386353131, -4417276706812531889
 
 
-@compile_inlined
+@compile_internal(INT(INT, INT))
 def mix(x, code):
     """The hash of what was hashed so far and one more code."""
     x = (x ^ code) * FACTOR
     return x ^ (x >> 32)
 
 
-@compile_inlined
+@compile_internal(INT(INTS, INT, INT, INT))
 def put(ids, count, x, mask):
     """Write the column of a hash; returns how many there are now."""
     ids[count] = ((x * SECOND) >> 24) & mask

@@ -307,6 +307,26 @@ def test_a_second_fit_is_a_fresh_fit(kind):
     assert twice.result_.dual == once.result_.dual
 
 
+#: with one constant per row of features; rows of segments are made of several
+BIASED = [k for k, f in KINDS.items() if hasattr(f().estimator, "bias") and k != "segment_svm"]
+
+
+@pytest.mark.parametrize("name", BIASED)
+def test_an_intercept_is_a_column_of_its_size_and_so_penalised_less(name):
+    kind, size = KINDS[name](), 2.0
+
+    def with_column(x):
+        return np.concatenate([x, np.full((*x.shape[:-1], 1), size)], axis=-1)
+
+    given = Kind(kind.estimator, over(kind.X, with_column), kind.y).fit(bias=False)
+    fitted = kind.fit(intercept_scaling=size)
+    np.testing.assert_allclose(fitted.coef_, given.coef_, rtol=1e-9, atol=1e-12)
+    same(fitted.predict(kind.X), given.predict(over(kind.X, with_column)))
+    constants = getattr(fitted, "bias_", None)
+    if constants is not None:
+        np.testing.assert_allclose(constants, size * given.node_coef_[-1], atol=1e-12)
+
+
 def test_the_score_is_the_share_that_is_right(kind):
     fitted = kind.fit()
     if isinstance(fitted, DecisionSVM):  # what is lost, of the costs of the best

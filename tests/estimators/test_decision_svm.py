@@ -99,6 +99,24 @@ def test_without_an_intercept_costs_are_linear():
     assert not model.intercept_.any()
 
 
+@pytest.mark.parametrize("weights", ["own", "shared", "both"])
+def test_the_constant_is_penalised_less_where_it_is_scaled(weights):
+    rng = np.random.default_rng(0)
+    F, costs = rng.normal(size=(30, 12, 3)), rng.uniform(1, 3, size=(30, 12))
+    models = [
+        DecisionSVM(
+            PATH, alpha=1.0, weights=weights, prior=None, tol=1e-4, intercept_scaling=scale
+        ).fit(F, costs)
+        for scale in (1.0, 10.0)
+    ]
+    # a larger set of costs at the same penalty: the optimum is no higher
+    assert models[1].result_.dual <= models[0].result_.primal
+    for model in models:
+        slopes, constant = model.cost_coef_, model.intercept_
+        linear = (F * slopes).sum(axis=-1) + constant
+        np.testing.assert_allclose(model.predict_costs(F), linear, atol=1e-9)
+
+
 def test_units_of_costs_and_features_do_not_matter():
     X, costs = instances(80)
     plain = DecisionSVM(PATH).fit(X, costs)

@@ -29,6 +29,7 @@ from maxmargin.validation.options import (
     NJobs,
     NonNegativeOrInf,
     Penalty,
+    Positive,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -116,6 +117,7 @@ class GraphCutSVM(StructuredSVM):
         *,
         tables: bool = False,
         bias: bool = True,
+        intercept_scaling: Positive = 1.0,
         multiclass: bool = False,
         n_jobs: NJobs = None,
         warm_start: bool = False,
@@ -317,7 +319,7 @@ class GraphCutSVM(StructuredSVM):
         own = theta[: network.n_nodes]
         own[:] = nodes[:, 0]
         if self.bias:
-            own += self.node_coef_[-1]
+            own += self.node_coef_[-1] * self.intercept_scaling
         for side in range(2 if self.tables else 0):
             own += np.bincount(network.edges[:, side], edges[:, side], minlength=len(own))
         theta[network.n_nodes :] = edges[:, -1]
@@ -352,7 +354,7 @@ class GraphCutSVM(StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        """Weights of node features (p,), then the bias, if any; with multiclass (p, n_labels)."""
+        """Weights of node features, then of the constant, if any; with multiclass a row each."""
         own = as_dense(self.coef_)[: self._n_node_weights()]
         return own.reshape(-1, self._n_labels()) if self.multiclass else own
 

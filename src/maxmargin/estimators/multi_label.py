@@ -30,6 +30,7 @@ from maxmargin.validation.options import (
     NJobs,
     NonNegativeOrInf,
     Penalty,
+    Positive,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -111,6 +112,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         domain: Domain | None = None,
         objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
+        intercept_scaling: Positive = 1.0,
         pairs: Collection[Any] | str | None = "all",
         pair_features: bool = False,
         method: Literal["auto", "exact", "bounded"] = "auto",
@@ -368,7 +370,8 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     @property
     def bias_(self) -> np.ndarray | None:
         start, labels = self.n_features_in_ * len(self.classes_), len(self.classes_)
-        return as_dense(self.coef_)[start : start + labels] if self.bias else None
+        own = as_dense(self.coef_)[start : start + labels]
+        return own * self.intercept_scaling if self.bias else None
 
     @property
     def pair_coef_(self) -> np.ndarray | None:

@@ -26,6 +26,7 @@ from maxmargin.validation.options import (
     NJobs,
     NonNegativeOrInf,
     Penalty,
+    Positive,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -50,7 +51,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         options. None means the features as they are. With a kernel, ``coef_`` has weights of the
         kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
     bias : bool, default=True
-        Learn a (penalised) constant for each label.
+        Learn a constant for each label, penalised as `intercept_scaling` says.
 
     Attributes
     ----------
@@ -94,6 +95,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
+        intercept_scaling: Positive = 1.0,
     ):
         self._store_shared(locals())
         self.kernel = kernel
@@ -245,4 +247,5 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return as_dense(self.coef_)[-len(self.classes_) :] if self.bias else None
+        own = as_dense(self.coef_)[-len(self.classes_) :]
+        return own * self.intercept_scaling if self.bias else None

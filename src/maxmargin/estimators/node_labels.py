@@ -26,7 +26,7 @@ class NodeLabels(StructuredSVM):
         options. None means the features as they are. With a kernel, ``coef_`` has weights of the
         kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
     bias : bool, default=True
-        Learn a (penalised) constant for each label.
+        Learn a constant for each label, penalised as `intercept_scaling` says.
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted.
     node_coef_ : ndarray of shape (n_features, n_labels)
@@ -132,4 +132,4 @@ class NodeLabels(StructuredSVM):
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self._rows()[self._n_columns()] if self.bias else None
+        return self._rows()[self._n_columns()] * self.intercept_scaling if self.bias else None

@@ -158,6 +158,23 @@ class FeatureMap(Checked, BaseEstimator):
             Groups of rows.
         """
 
+    def constant_weights(self, X: Any, n_labels: int) -> range:
+        """Return the numbers of the weights of a constant feature.
+
+        Parameters
+        ----------
+        X : object
+            Checked samples.
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        range
+            Weights of the feature that is 1; empty if the map adds none.
+        """
+        return range(0)
+
     def pack(self, X: Any, n_labels: int, n_parts: np.ndarray) -> PackedFeatures:
         """Convert checked samples to flat arrays.
 
@@ -255,6 +272,17 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
 def feature_values(packed: Any) -> np.ndarray:
     """Values of all non-zeros, (n_nonzeros,)."""
     return packed.value if len(packed.value) else np.ones(len(packed.index))
+
+
+def scale_weights(packed: PackedFeatures, which: range, factor: float) -> PackedFeatures:
+    """Features by which these weights count `factor` times as much.
+
+    To predict the same they may be smaller by that, so that they are penalised factor^2 times less.
+    """
+    if not len(which) or factor == 1.0:
+        return packed
+    own = (packed.global_index >= which.start) & (packed.global_index < which.stop)
+    return packed._replace(value=feature_values(packed) * np.where(own, factor, 1.0))
 
 
 def append_ones(matrix: sparse.csr_array, *columns: np.ndarray) -> sparse.csr_array:

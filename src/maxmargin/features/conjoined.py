@@ -48,6 +48,10 @@ class LabelConjoined(FeatureMap):
         pairs = n_labels * n_labels if self.transitions else 0
         return self._n_rows(n_columns) * n_labels + pairs
 
+    def constant_weights(self, X: Rows, n_labels: int) -> range:
+        first = X.n_columns * n_labels
+        return range(first, first + n_labels * bool(self.bias))
+
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes = Group(self._with_constants(X), X.lengths, n_labels, 0)
         square = n_labels * n_labels

@@ -53,6 +53,11 @@ class DecisionFeatures(FeatureMap):
             return n_columns + bool(self.intercept)
         return table + (n_columns if self.weights == "both" else 0)
 
+    def constant_weights(self, X: Rows, n_labels: int) -> range:
+        dim = self.dim(X.n_columns, n_labels)
+        width = 1 if self.weights == "shared" else n_labels
+        return range(dim - width * bool(self.intercept), dim)
+
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         # n_labels is the number of parts where these have weights of their own
         matrix = X.matrix

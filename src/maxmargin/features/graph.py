@@ -86,6 +86,9 @@ class GraphFeatures(FeatureMap):
     def dim(self, n_columns: int, n_labels: int) -> int:
         return n_columns + bool(self.bias)
 
+    def constant_weights(self, X: GraphRows, n_labels: int) -> range:
+        return range(X.nodes.n_columns, X.nodes.n_columns + bool(self.bias))
+
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes, edges = X.nodes.matrix, -X.edges.matrix
         if self.bias:

@@ -46,6 +46,10 @@ class MultiLabelFeatures(FeatureMap):
         pairs = n_columns + 1 if self.pair_features else 1
         return (n_columns + bool(self.bias)) * n_labels + pairs * self.n_pairs
 
+    def constant_weights(self, X: Rows, n_labels: int) -> range:
+        first = X.n_columns * n_labels
+        return range(first, first + n_labels * bool(self.bias))
+
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         wrong = (X.lengths != 1) | (n_parts != n_labels + self.n_pairs)
         if wrong.any():

@@ -39,6 +39,9 @@ class PartFeatures(FeatureMap):
     def dim(self, n_columns: int, n_labels: int) -> int:
         return (n_columns + bool(self.bias)) * self.labels
 
+    def constant_weights(self, X: Rows, n_labels: int) -> range:
+        return range(X.n_columns * self.labels, self.dim(X.n_columns, n_labels))
+
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         matrix = X.matrix
         if self.bias:

@@ -37,6 +37,10 @@ class PottsFeatures(FeatureMap):
         nodes = n_columns - self.n_edge_features + bool(self.bias)
         return nodes * n_labels + self.n_edge_features
 
+    def constant_weights(self, X: GraphRows, n_labels: int) -> range:
+        first = X.nodes.n_columns * n_labels
+        return range(first, first + n_labels * bool(self.bias))
+
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes = X.nodes.matrix
         if self.bias:

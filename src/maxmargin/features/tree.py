@@ -60,6 +60,10 @@ class TreeFeatures(FeatureMap):
         pairs = self.n_edge_features * n_labels * n_labels if self.transitions else 0
         return nodes * n_labels + pairs
 
+    def constant_weights(self, X: GraphRows, n_labels: int) -> range:
+        first = X.nodes.n_columns * n_labels
+        return range(first, first + n_labels * bool(self.bias))
+
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes = Group(self._with_constants(X), X.lengths, n_labels, 0)
         square = n_labels * n_labels

@@ -33,7 +33,7 @@ from maxmargin.estimators.decision.mistakes import find_mistakes
 from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales, scale_rows
 from maxmargin.exceptions import SampleError
 from maxmargin.features import DecisionFeatures, FeatureMap
-from maxmargin.features.base import part_features
+from maxmargin.features.base import feature_values, part_features
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
@@ -193,7 +193,6 @@ class DecisionSVM(StructuredSVM):
         self.prior = prior
         self.frozen = frozen
         self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
         self.cv = cv
 
     # -- samples -----------------------------------------------------------------------------------
@@ -236,10 +235,8 @@ class DecisionSVM(StructuredSVM):
         shared = self.n_features_in_ if self.feature_map_.weights == "both" else 0
         if self.n_parts_:
             column = np.append(column[:shared], column[: packed.dim - shared] // self.n_parts_)
-        factor = np.where(column == self.n_features_in_, self.intercept_scaling, 1.0)
-        factor[np.isin(column, frozen)] = 0.0
-        value = packed.value if len(packed.value) else np.ones(len(packed.index))
-        return packed._replace(value=self._sign() * value * factor[packed.global_index])
+        factor = self._sign() * ~np.isin(column, frozen)
+        return packed._replace(value=feature_values(packed) * factor[packed.global_index])
 
     # -- what is known afterwards ------------------------------------------------------------------
     def _read(self, y: Any, layouts: list[Layout]) -> tuple[list[Any] | None, list[np.ndarray]]:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import compile_ability, compile_internal, types
+from maxmargin._numba.compile import compile_ability, compile_inlined, compile_internal, types
 from maxmargin._numba.exponential import exp_low
 from maxmargin._numba.pair_alignment.maximize import divide_parts, find_place
 
-FLOAT = types.float64
+
+@compile_internal(types.float64(types.float64))
+def exp_once(x):
+    """`exp_low` as a function of its own, so that its many places here are not typed one by one."""
+    return exp_low(x)
 
 
-@compile_internal(FLOAT(FLOAT, FLOAT, FLOAT))
+@compile_inlined
 def log_add(a, b, c):
     """Log of exp(a) + exp(b) + exp(c)."""
     high = max(a, b, c)
     if high == -np.inf:
         return high
-    return high + np.log(exp_low(a - high) + exp_low(b - high) + exp_low(c - high))
+    return high + np.log(exp_once(a - high) + exp_once(b - high) + exp_once(c - high))
 
 
-@compile_internal(types.UniTuple(FLOAT, 3)(FLOAT, FLOAT, FLOAT, FLOAT))
+@compile_inlined
 def divide_mass(mass, a, b, c):
     """A mass in proportion to exp(a), exp(b) and exp(c), of which one is not -inf."""
     high = max(a, b, c)
-    first, second, third = exp_low(a - high), exp_low(b - high), exp_low(c - high)
+    first, second, third = exp_once(a - high), exp_once(b - high), exp_once(c - high)
     mass /= first + second + third
     return mass * first, mass * second, mass * third
 
@@ -83,7 +87,7 @@ def marginals(theta, layout, out, work, iwork):
         for j in range(n, -1, -1):
             v, above = i * size + j, 3 * size + j
             if local:
-                mass[j] += exp_low(match[v] - value)
+                mass[j] += exp_once(match[v] - value)
             p = mass[2 * size + j]
             if p > 0.0:
                 u, at = v - 1, row + 2 * (j - 1)

@@ -236,3 +236,19 @@ def test_phonetic_words_of_other_word_sets(data_dir):
     others = [i for i, group in enumerate(data.groups) if group in held][::3]
     model = StringAligner().fit(*([own[i] for i in chosen] for own in data))
     assert model.report(*([own[i] for i in others] for own in data)).exact > 0.8
+
+
+@pytest.mark.parametrize("options", [{}, {"ends": "free"}, {"context": False}, {"similarity": "x"}])
+def test_long_pairs_have_the_same_scores_without_rows(options, monkeypatch):
+    data = make_string_pairs(20, random_state=0)
+    if "similarity" in options:
+        options = {"similarity": {("t", "s"): 1.5, ("a", "a"): 0.5}}
+    model = StringAligner(tol=0.5, **options).fit(*data)
+    pairs = [*data.pairs, ("", "ab"), ("lane" * 9, "zlein" * 7)]
+    expected = model.predict(pairs)
+    w, features = np.random.default_rng(0).normal(size=model.n_features_in_), model._features()
+    monkeypatch.setattr("maxmargin.tasks.strings.features._BLOCK", 50)
+    for pair in pairs[:3] + pairs[-1:]:
+        assert features.score_parts(pair, w) == pytest.approx(features.make_rows([pair]) @ w)
+    monkeypatch.setattr("maxmargin.tasks.strings.string_aligner.LONG", 20)
+    assert model.predict(pairs) == expected

@@ -23,6 +23,8 @@ from maxmargin.validation.samples import Rows, SampleRows
 
 #: how far similarities of neighbours are looked at
 _WINDOW = range(1, PADDING + 1)
+#: pairs of symbols that are scored together, and strings of more, which are scored without rows
+_BLOCK, LONG = 1 << 17, 1 << 15
 #: value of the features of two symbols where their similarity is known: a stronger prior
 _WEAK = 0.3
 Pair = tuple[Sequence[Hashable], Sequence[Hashable]]
@@ -61,6 +63,19 @@ class Columns:
         return numbers, np.stack(np.broadcast_arrays(*self._values), axis=-1).reshape(-1, width)
 
 
+class Scores(Columns):
+    """Adds weights of columns, instead of numbering them: no rows are made of them."""
+
+    def __init__(self, w: np.ndarray, n_columns: int = 0) -> None:
+        self.n_columns, self._w, self.total = n_columns, w, np.zeros(())
+
+    def add(self, number: Any, size: int, value: Any = 1.0) -> None:
+        """Add the weight of a feature of each row, times its value."""
+        own = self._w[self.n_columns : self.n_columns + size][number]
+        self.total = self.total + (own if np.isscalar(value) and value == 1.0 else own * value)
+        self.n_columns += size
+
+
 class PairFeatures:
     """Makes feature rows of pairs.
 
@@ -80,7 +95,7 @@ class PairFeatures:
         counts = np.column_stack([a.lengths * b.lengths, 6 * a.lengths, 6 * b.lengths])
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).reshape(-1, 3)  # of each kind
         matches = Columns(self.similarity is not None)
-        self._add_matches(matches, a, b)
+        self._add_matches(matches, a, b, _list_cells(a, b))
         deleted, inserted = (Columns(self.similarity is not None, matches.n_columns) for _ in "ab")
         self._add_gaps(deleted, a, b.lengths)
         self._add_gaps(inserted, b, a.lengths)
@@ -99,9 +114,35 @@ class PairFeatures:
         ]
         return _stack_blocks(blocks, deleted.n_columns, empty)
 
+    def score_parts(self, pair: Pair, w: np.ndarray) -> np.ndarray:
+        """The scores of the parts of one pair, in little more memory than they take."""
+        a, b = (self.codes.encode([string]) for string in pair)
+        (m,), (n,) = a.lengths, b.lengths
+        found = np.empty(m * n + 6 * (m + n))
+        second = _ranges(b.starts, b.lengths)
+        step, matches = max(_BLOCK // n, 1), Scores(w)
+        for i in range(0, m, step):
+            first = a.starts[0] + np.arange(i, min(i + step, m))
+            cells = Cells(
+                np.zeros(len(first) * n, dtype=np.int64),
+                np.repeat(first, n), np.tile(second, len(first)),
+            )  # fmt: skip
+            matches = Scores(w)
+            self._add_matches(matches, a, b, cells)
+            found[i * n : (i + len(first)) * n] = matches.total
+        gaps = []
+        for own, other in ((a, b), (b, a)):
+            scores = Scores(w, matches.n_columns)
+            self._add_gaps(scores, own, other.lengths)
+            if self.free_ends:
+                scores.total[:, [0, 2]] = 0.0
+            gaps.append(scores.total)
+        found[m * n : m * n + 6 * m] = gaps[0].ravel()
+        found[m * n + 6 * m :] = gaps[1].swapaxes(0, 1).ravel()  # sorted by place
+        return found
+
     # -- matches -----------------------------------------------------------------------------------
-    def _add_matches(self, columns: Columns, a: Strings, b: Strings) -> None:
-        cells = _list_cells(a, b)
+    def _add_matches(self, columns: Columns, a: Strings, b: Strings, cells: Cells) -> None:
         sizes = self.codes.sizes
         if self.similarity is not None:
             self._add_similarities(columns, a, b, cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from maxmargin.solvers import Solver
 from maxmargin.structures import PairAlignment
 from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.strings.checks import check_alignments, check_pairs
-from maxmargin.tasks.strings.features import Pair, PairFeatures, PairRows
+from maxmargin.tasks.strings.features import LONG, Pair, PairFeatures, PairRows
 from maxmargin.tasks.strings.symbols import (
     CLASSES,
     Similarity,
@@ -341,9 +342,14 @@ class StringAligner(StructureTask):
         w, given = as_dense(self.model_.coef_), check_pairs(inputs)
         features = self._features()
         for first in range(0, len(given), _TOGETHER):
-            rows = PairRows(features, given[first : first + _TOGETHER])
-            scores = np.split(rows.matrix @ w, np.cumsum(rows.lengths)[:-1])
-            yield from zip(given[first : first + _TOGETHER], scores, strict=True)
+            some = given[first : first + _TOGETHER]
+            short = [len(a) * len(b) <= LONG for a, b in some]
+            scores: Iterator[np.ndarray] = iter(())
+            if any(short):
+                rows = PairRows(features, [*compress(some, short)])
+                scores = iter(np.split(rows.matrix @ w, np.cumsum(rows.lengths)[:-1]))
+            for pair, together in zip(some, short, strict=True):
+                yield pair, next(scores) if together else features.score_parts(pair, w)
 
     def _layout(self, sample: Any) -> Any:
         a, b = sample

@@ -24,8 +24,7 @@ from maxmargin.memory import peak_bytes
 from maxmargin.metrics import bracket_scores
 from maxmargin.structures import Constituents
 from maxmargin.tasks import ConstituencyParser
-from maxmargin.tasks.constituency.spans import binarise, build_tree
-from maxmargin.validation.brackets import parse_tree
+from maxmargin.validation.brackets import binarise, build_tree, parse_tree
 
 LENGTHS, LONGEST = (50, 100, 200), 40
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contract.cases.context_free import RULES, context_free
-from maxmargin.structures import ContextFree
+from maxmargin.structures import ContextFree, read_grammar
 
 
 def inside(rules, scores, words, start):
@@ -46,6 +46,67 @@ def test_sums_over_random_grammars():
                 assert expected == 0
             else:
                 assert found == pytest.approx(np.log(expected), abs=1e-12)
+
+
+def best(rules, scores, words, symbol, i, j):
+    """The score of the best tree, by the plainest recursion there is."""
+    values = [-np.inf]
+    for rule, score in zip(rules, scores, strict=True):
+        if rule[0] == symbol and len(rule) == 2 and j == i + 1 and words[i] == rule[1]:
+            values.append(score)
+        elif rule[0] == symbol and len(rule) == 3:
+            values += [
+                score + best(rules, scores, words, rule[1], i, k)
+                + best(rules, scores, words, rule[2], k, j)
+                for k in range(i + 1, j)
+            ]  # fmt: skip
+    return max(values)
+
+
+def test_best_trees_of_random_grammars():
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        rules = [rule for rule in product("ABC", "ABC", "ABC") if rng.random() < 0.4]
+        rules += [("A", "x"), *(rule for rule in product("BC", "xy") if rng.random() < 0.8)]
+        own, scores = ContextFree(rules, start="A"), rng.normal(size=len(rules))
+        for n in (1, 3, 5):
+            words = tuple(rng.choice(["x", "y"], n).tolist())
+            expected = best(rules, scores, words, "A", 0, n)
+            theta = np.append(scores, np.zeros(own.n_parts(words) - len(rules)))
+            if expected == -np.inf:
+                with pytest.raises(ValueError, match="grammar"):
+                    own.maximize(theta, words)
+            else:
+                z = own.maximize(theta, words)
+                assert theta @ z == pytest.approx(expected)
+                assert np.array_equal(own.encode(own.decode(z, words), words), z)
+
+
+def test_grammars_are_read_off_treebanks():
+    trees = [
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (NNS dogs))))",
+        "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat)) (ADVP (RB often))))",
+        "(S (NP (NNS cats)) (VP (VBP walk)))",
+    ]
+    grammar = read_grammar(trees)
+    rules = grammar.structure.grammar
+    p = dict(zip(rules, np.exp(grammar.log_probabilities), strict=True))
+    assert p["NP", "|DT", "|NN"] == 1.0
+    assert p["|NN", "cat"] == pytest.approx(2 / 3)
+    assert p["|NN", "<word >"] == pytest.approx(1 / 3)
+    assert p["VP", "|VBZ", "@VP"] == pytest.approx(0.5)
+    assert p["TOP", "NP", "VP"] == pytest.approx(2 / 3)
+    layout = grammar.layout(["the", "horse", "sees", "cows"])
+    assert layout == ("the", "<word >", "sees", "<word s>")
+    tree = grammar.structure.decode(
+        grammar.structure.maximize(grammar.scores(layout), layout), layout
+    )
+    assert {(0, 4, "TOP"), (0, 2, "NP"), (2, 4, "VP"), (3, 4, "NP|NNS")} <= set(tree)
+    assert read_grammar(trees, min_count=1).layout(["cat"]) == ("cat",)
+    with pytest.raises(ValueError, match="'x' is new"):
+        read_grammar(trees, min_count=1).layout(["x"])
+    with pytest.raises(ValueError, match="no trees"):
+        read_grammar([])
 
 
 def test_a_model_is_learned():

@@ -11,6 +11,7 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.comparison import ComparisonDisplay
+from maxmargin.plotting.constituents import ConstituencyDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.dependencies import DependencyDisplay
@@ -30,6 +31,7 @@ __all__ = [
     "ORANGE",
     "PURPLE",
     "AlignmentDisplay",
+    "ConstituencyDisplay",
     "ConvergenceDisplay",
     "DependencyDisplay",
     "FoldingDisplay",

@@ -115,22 +115,29 @@ class DependencyDisplay:
         n = len(self.words)
         predicted = _arcs(self.predicted, n, "predicted")
         truth = None if self.tree is None else _arcs(self.tree, n, "tree")
-        _, wrong, missed = compare_arcs(predicted, truth)
-        above, below = stack_arcs(predicted), stack_arcs(missed)
-        places, right = _place_words(self.words)
-        top, low = max(above.values(), default=1), max(below.values(), default=0)
-        size = (max(right, 1.0), LEVEL * (top + low + 3.5))
-        self.ax_: Axes = new_axes(ax, size)
+        self.ax_: Axes = draw_arcs(ax, self.words, predicted, truth)
         self.figure_: Figure | SubFigure = self.ax_.figure
-        for word, x in zip(self.words, places, strict=True):
-            self.ax_.text(x, -0.5, word, ha="center", va="center", fontsize=9, parse_math=False)
-        for arc, level in above.items():
-            _draw_arc(self.ax_, arc, places, 0.0, level, ORANGE if arc in wrong else BLUE)
-        for arc, level in below.items():
-            _draw_arc(self.ax_, arc, places, -1.0, -level, GREY, linestyle="--")
-        self.ax_.set(xlim=(0, max(right, 1.0)), ylim=(-low - 2, top + 1))
-        self.ax_.set_axis_off()
         return self
+
+
+def draw_arcs(
+    ax: Axes | None, words: Sequence[str], predicted: list[Arc], truth: list[Arc] | None
+) -> Axes:
+    """Draw predicted arcs above the words, and those of the truth that were missed below."""
+    _, wrong, missed = compare_arcs(predicted, truth)
+    above, below = stack_arcs(predicted), stack_arcs(missed)
+    places, right = _place_words(words)
+    top, low = max(above.values(), default=1), max(below.values(), default=0)
+    ax = new_axes(ax, (max(right, 1.0), LEVEL * (top + low + 3.5)))
+    for word, x in zip(words, places, strict=True):
+        ax.text(x, -0.5, word, ha="center", va="center", fontsize=9, parse_math=False)
+    for arc, level in above.items():
+        _draw_arc(ax, arc, places, 0.0, level, ORANGE if arc in wrong else BLUE)
+    for arc, level in below.items():
+        _draw_arc(ax, arc, places, -1.0, -level, GREY, linestyle="--")
+    ax.set(xlim=(0, max(right, 1.0)), ylim=(-low - 2, top + 1))
+    ax.set_axis_off()
+    return ax
 
 
 def _form(token: Any) -> str:

@@ -32,6 +32,7 @@ from maxmargin.structures.segments import Segments
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
+from maxmargin.structures.treebank_grammar import TreebankGrammar, read_grammar
 
 __all__ = [
     "Candidates",
@@ -69,4 +70,6 @@ __all__ = [
     "TopK",
     "Tree",
     "TreeLayout",
+    "TreebankGrammar",
+    "read_grammar",
 ]

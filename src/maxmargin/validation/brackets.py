@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
-__all__ = ["Node", "clean_tree", "fold_tree", "parse_tree", "read_trees", "write_tree"]
+__all__ = [
+    "CHAIN",
+    "INNER",
+    "Node",
+    "binarise",
+    "build_tree",
+    "clean_tree",
+    "fold_tree",
+    "list_constituents",
+    "parse_tree",
+    "read_trees",
+    "write_tree",
+]
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 #: brackets inside each other; more are not trees of sentences
 _DEEPEST = 5000
+#: marks labels of spans that binary trees need beside their constituents
+INNER = "@"
+#: joins labels of chains of single branches
+CHAIN = "+"
 #: what files have in place of brackets in words
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
+
+
+#: begin, end and label
+Span = tuple[int, int, str]
 
 
 class Node(NamedTuple):
@@ -139,3 +160,47 @@ def write_tree(node: Node) -> str:
 
 def _escape(form: str) -> str:
     return re.sub(r"[()]", lambda found: _ESCAPES[found[0]], re.sub(r"\s+", "_", form))
+
+
+def binarise(tree: Node) -> list[Span]:
+    """All spans of the binary tree, the last branches taken together first."""
+    found: list[Span] = []
+    places = count()
+
+    def visit(node: Node, below: list[Any]) -> tuple[int, int, list[str]]:
+        """Begin, end and the chain of labels so far; spans are known when it ends."""
+        if not below:
+            start = next(places)
+            return start, start + 1, []
+        if len(below) == 1:
+            begin, end, chain = below[0]
+            return begin, end, [node.label, *chain]
+        end = below[-1][1]
+        found.extend((i, j, CHAIN.join(chain)) for i, j, chain in below)
+        found.extend((begin, end, INNER + node.label) for begin, *_ in below[1:-1])
+        return below[0][0], end, [node.label]
+
+    begin, end, chain = fold_tree(tree, visit)
+    return [*found, (begin, end, CHAIN.join(chain))]
+
+
+def build_tree(spans: Sequence[Span], words: Sequence[tuple[str, str]]) -> Node:
+    """The tree of labelled spans of a binary one, such as `binarise` gives."""
+    waiting: list[list[Node]] = []  # of spans that are not yet inside another, the leftmost last
+    for i, j, label in sorted(spans, key=lambda span: (-span[0], span[1])):
+        if j == i + 1:
+            nodes = [Node(words[i][1], (), words[i][0])]
+        else:
+            nodes = waiting.pop() + waiting.pop()
+        inner = not label or label.startswith(INNER)
+        top = j - i == len(words) > 1
+        chain = [label.removeprefix(INNER) or "S"] if inner and top else []
+        for own in reversed(chain or ([] if inner else label.split(CHAIN))):
+            nodes = [Node(own, tuple(nodes))]
+        waiting.append(nodes)
+    return waiting[0][0]
+
+
+def list_constituents(tree: Node) -> list[Span]:
+    """Begin, end and label of constituents, chains of them as one."""
+    return [own for own in binarise(tree) if own[2] and not own[2].startswith(INNER)]

@@ -14,8 +14,16 @@ from maxmargin.cli.main import root
 from maxmargin.datasets import load_treebank
 from maxmargin.metrics import bracket_scores
 from maxmargin.tasks import ConstituencyParser
-from maxmargin.tasks.constituency.spans import binarise, build_tree, simplify_label
-from maxmargin.validation.brackets import Node, clean_tree, parse_tree, read_trees, write_tree
+from maxmargin.tasks.constituency.spans import simplify_label
+from maxmargin.validation.brackets import (
+    Node,
+    binarise,
+    build_tree,
+    clean_tree,
+    parse_tree,
+    read_trees,
+    write_tree,
+)
 
 PENN = """
 ( (S (NP-SBJ-1 (NP (DT the) (NN cat)) (, ,) (ADJP (JJ old)))

@@ -10,9 +10,15 @@ from maxmargin.formats.text_lines import decoded_lines, name_of, open_unpacked
 from maxmargin.metrics import bracket_scores
 from maxmargin.tasks import ConstituencyParser
 from maxmargin.tasks.command import OBJECTIVE, Data, TaskCommand
-from maxmargin.tasks.documents import Evaluation, Table, share_metric
+from maxmargin.tasks.documents import Drawing, Evaluation, Table, share_metric
 from maxmargin.tasks.sample_names import name_samples
-from maxmargin.validation.brackets import Node, clean_tree, read_trees
+from maxmargin.validation.brackets import (
+    Node,
+    clean_tree,
+    list_constituents,
+    parse_tree,
+    read_trees,
+)
 
 
 class ConstituencyCommand(TaskCommand):
@@ -68,6 +74,11 @@ class ConstituencyCommand(TaskCommand):
         assert data.outputs is not None
         with name_samples(data.extra["names"]):
             scores = model.report(data.inputs, data.outputs)
+        predicted = [parse_tree(tree) for tree in model.predict(data.inputs)]
+        wrong = [
+            len({*_arcs(a)} ^ {*_arcs(b)}) for a, b in zip(data.outputs, predicted, strict=True)
+        ]
+        worst = sorted((i for i, errors in enumerate(wrong) if errors), key=lambda i: -wrong[i])
         return Evaluation(
             data=dict(data.counts),
             error=1.0 - scores.f1,
@@ -80,7 +91,7 @@ class ConstituencyCommand(TaskCommand):
             ],
             tables=[],
             confusion=None,
-            drawings=[],
+            drawings=[_drawing(data, i, predicted[i], wrong[i]) for i in worst[:shown]],
         )
 
     def describe(self, model: Any) -> list[Table]:
@@ -107,3 +118,21 @@ def _data(trees: list[Any], names: list[str]) -> Data:
     sentences = [tree.words() for tree in trees]
     counts = {"sentences": len(trees), "words": sum(map(len, sentences))}
     return Data(sentences, trees, counts, {"names": names})
+
+
+def _arcs(tree: Node) -> list[tuple[int, int, str]]:
+    """Constituents as arcs from their first word to their last."""
+    return [(i, j - 1, label) for i, j, label in list_constituents(tree)]
+
+
+def _drawing(data: Data, i: int, predicted: Node, errors: int) -> Drawing:
+    assert data.outputs is not None
+    return Drawing(
+        kind="arcs",
+        title=f"{data.extra['names'][i]}: {errors} constituents wrong or missing",
+        errors=errors,
+        truth_known=True,
+        tokens=[form for form, _ in data.inputs[i]],
+        truth=[list(arc) for arc in _arcs(data.outputs[i])],
+        predicted=[list(arc) for arc in _arcs(predicted)],
+    )

@@ -17,16 +17,16 @@ from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Constituents
 from maxmargin.structures.constituents import list_spans, span_numbers
 from maxmargin.tasks.base import Prepared, StructureTask
-from maxmargin.tasks.constituency.spans import (
-    SpanFeatures,
-    SpanRows,
+from maxmargin.tasks.constituency.spans import SpanFeatures, SpanRows, check_labels, simplify_label
+from maxmargin.tasks.parsing.tokens import check_sentences
+from maxmargin.validation.brackets import (
+    Node,
     binarise,
     build_tree,
-    check_labels,
-    simplify_label,
+    clean_tree,
+    parse_tree,
+    write_tree,
 )
-from maxmargin.tasks.parsing.tokens import check_sentences
-from maxmargin.validation.brackets import Node, clean_tree, parse_tree, write_tree
 from maxmargin.validation.learned import check_array
 from maxmargin.validation.options import (
     Count,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 from zlib import crc32
 
@@ -12,65 +11,20 @@ from scipy import sparse
 
 from maxmargin.structures.base import Layout
 from maxmargin.structures.constituents import list_spans
-from maxmargin.validation.brackets import Node, fold_tree
+from maxmargin.validation.brackets import CHAIN, INNER, Node, fold_tree
 from maxmargin.validation.samples import Rows, SampleRows
 
-#: marks labels of spans that binary trees need beside their constituents
-_INNER = "@"
-#: joins labels of chains of single branches
-_CHAIN = "+"
 #: longest spans whose parts of speech are one feature
 _SHORT = 4
-
-Span = tuple[int, int, str]
-
-
-def binarise(tree: Node) -> list[Span]:
-    """All spans of the binary tree, the last branches taken together first."""
-    found: list[Span] = []
-    places = count()
-
-    def visit(node: Node, below: list[Any]) -> tuple[int, int, list[str]]:
-        """Begin, end and the chain of labels so far; spans are known when it ends."""
-        if not below:
-            start = next(places)
-            return start, start + 1, []
-        if len(below) == 1:
-            begin, end, chain = below[0]
-            return begin, end, [node.label, *chain]
-        end = below[-1][1]
-        found.extend((i, j, _CHAIN.join(chain)) for i, j, chain in below)
-        found.extend((begin, end, _INNER + node.label) for begin, *_ in below[1:-1])
-        return below[0][0], end, [node.label]
-
-    begin, end, chain = fold_tree(tree, visit)
-    return [*found, (begin, end, _CHAIN.join(chain))]
-
-
-def build_tree(spans: Sequence[Span], words: Sequence[tuple[str, str]]) -> Node:
-    """The tree of labelled spans of a binary one, such as `binarise` gives."""
-    waiting: list[list[Node]] = []  # of spans that are not yet inside another, the leftmost last
-    for i, j, label in sorted(spans, key=lambda span: (-span[0], span[1])):
-        if j == i + 1:
-            nodes = [Node(words[i][1], (), words[i][0])]
-        else:
-            nodes = waiting.pop() + waiting.pop()
-        inner = not label or label.startswith(_INNER)
-        top = j - i == len(words) > 1
-        chain = [label.removeprefix(_INNER) or "S"] if inner and top else []
-        for own in reversed(chain or ([] if inner else label.split(_CHAIN))):
-            nodes = [Node(own, tuple(nodes))]
-        waiting.append(nodes)
-    return waiting[0][0]
 
 
 def check_labels(tree: Node) -> None:
     """Raise an error if a label could be taken for one that binary trees need."""
 
     def visit(node: Node, below: list[None]) -> None:
-        if below and (_CHAIN in node.label or node.label.startswith(_INNER)):
+        if below and (CHAIN in node.label or node.label.startswith(INNER)):
             raise ValueError(
-                f"label {node.label!r} has {_CHAIN!r} in it, or begins with {_INNER!r}, which mark"
+                f"label {node.label!r} has {CHAIN!r} in it, or begins with {INNER!r}, which mark"
                 " chains and inner spans here: rename it."
             )
 
@@ -79,7 +33,7 @@ def check_labels(tree: Node) -> None:
 
 def simplify_label(label: str, known: Any) -> str:
     """A label that is known: of a rare chain its top, of others none."""
-    top = label.split(_CHAIN)[0]
+    top = label.split(CHAIN)[0]
     return label if label in known else top if top in known else ""
 
 

@@ -87,6 +87,11 @@ def pack(X, n_labels, n_parts):
     return use
 
 
+def pack_segments(own):
+    rows, parts = own.check(CHAINS[0]), structures.Segments(own.max_length, True).n_parts
+    own.pack(rows, 3, np.array([parts((int(n), 3)) for n in rows.lengths]))
+
+
 def watch(callback):
     multiclass(callbacks=[callback])
 
@@ -151,6 +156,7 @@ def examples():
         s.Restricted(s.Matching()): oracle(layout, 6),
         s.OracleStructure(lambda theta: theta == theta.max(), 3): oracle((3,), 3),
         f.LabelConjoined(): pack(CHAINS[0], 3, [21, 18]),
+        f.SegmentFeatures(max_length=2): pack_segments,
         f.PartFeatures(): pack(CHAINS[0], 0, [4, 3]),
         f.DecisionFeatures(): pack(ROWS, 3, [3] * 12),
         f.GraphFeatures(): pack(NODES, 0, [7, 5]),

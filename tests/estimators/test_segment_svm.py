@@ -6,7 +6,9 @@ from scipy import sparse
 
 from contract.cases.segments import segment_svm
 from maxmargin import SegmentSVM, load
-from maxmargin.estimators.segment import _segment_rows
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.features import SegmentFeatures
+from maxmargin.features.base import part_features
 
 KIND = segment_svm()
 
@@ -28,29 +30,62 @@ def test_runs_are_learned(model, tmp_path):
     assert best[0] == found[0]
 
 
-def test_segments_have_the_sum_the_first_and_a_length():
-    x = np.arange(6.0).reshape(3, 2)
-    rows = _segment_rows(0, x, 2).toarray().reshape(3, 2, 6)
-    assert rows[0].tolist() == [[0, 1, 0, 1, 1, 0], [2, 4, 0, 1, 0, 1]]
-    assert rows[2].tolist() == [[4, 5, 4, 5, 1, 0], [0] * 6]
+def test_scores_are_those_of_positions_lengths_and_segments():
+    rng, n, most, labels = np.random.default_rng(0), 4, 3, 2
+    x, f = rng.normal(size=(n, 2)), rng.normal(size=(n, most, 5))
+    features = SegmentFeatures(most)
+    packed = features.pack(features.check([(x, f)]), labels, np.array([2 * n * 2 + n * 3 * 2 + 4]))
+    w = rng.normal(size=packed.dim)
+    theta = part_features(packed, packed.dim) @ w
+    U, W, T = w[:16].reshape(4, 2, 2), w[16:32].reshape(8, 2), w[32:].reshape(2, 2)
+    ends = np.zeros((n, 2))
+    ends[0, 0] = ends[-1, 1] = 1
+    expected = np.einsum("np,pak->nak", np.hstack([x, ends]), U)
+    assert theta[:16] == pytest.approx(expected.ravel())
+    lengths = np.array([[d < n - s for d in range(most)] for s in range(n)])
+    both = np.concatenate([f, lengths[:, :, None] * np.eye(most)], axis=2)
+    assert theta[16:40] == pytest.approx((both @ W).ravel())
+    assert theta[40:] == pytest.approx(T.ravel())
 
 
 def test_features_of_segments_may_be_given(model):
-    given = [_segment_rows(i, x, 3).toarray().reshape(len(x), 3, -1) for i, x in enumerate(KIND.X)]
-    own = SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(given, KIND.y)
-    assert np.array_equal(own.coef_, model.coef_)
+    sums = []
+    for x in KIND.X:
+        own = np.zeros((len(x), 3, 6))
+        for s in range(len(x)):
+            for d in range(min(3, len(x) - s)):
+                own[s, d] = [*x[s : s + d + 1].sum(axis=0), *x[s]]
+        sums.append(own)
+    own = SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(sums, KIND.y)
+    assert own.score(sums, KIND.y) > 0.9
+    both = list(zip(KIND.X, sums, strict=True))
+    assert (
+        SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(both, KIND.y).score(both, KIND.y) > 0.9
+    )
+
+
+def test_labels_of_single_positions():
+    y = [
+        [piece for s, e, k in own for piece in ([(t, t + 1, k) for t in range(s, e)] if k == "b"
+         else [(s, e, k)])]
+        for own in KIND.y
+    ]  # fmt: skip
+    own = SegmentSVM(max_length=3, alpha=0.05, tol=0.01, single=["b"]).fit(KIND.X, y)
+    found = own.predict(KIND.X)
+    assert all(e == s + 1 for segments in found for s, e, k in segments if k == "b")
+    assert any(e > s + 1 for segments in found for s, e, k in segments)
+    with pytest.raises(InfeasibleError, match="sample .*forbidden by the structure"):
+        SegmentSVM(max_length=3, single=["b"]).fit(KIND.X, KIND.y)
+    with pytest.raises(ValueError, match="labels that y does not have"):
+        SegmentSVM(max_length=3, single=["z"]).fit(KIND.X, y)
 
 
 def test_likelihood_has_probabilities_of_segments():
     own = KIND.fit(objective="likelihood", alpha=0.1, tol=0.01)
-    p = own.predict_marginals(KIND.X[:1])[0]
     n = len(KIND.X[0])
-    chances = np.asarray(p).reshape(n, 3, 2)
-    covered = np.zeros(n)
-    for begin in range(n):
-        for length in range(min(3, n - begin)):
-            covered[begin : begin + length + 1] += chances[begin, length].sum()
-    assert covered == pytest.approx(np.ones(n))
+    p = np.asarray(own.predict_marginals(KIND.X[:1])[0])
+    assert p.shape == (n, 4)
+    assert p.sum(axis=1) == pytest.approx(np.ones(n))
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,15 @@ import pytest
 from maxmargin import StructuredSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures import Chain, Derivations, Segments
-from maxmargin.structures.segments import _make_program
 
 
 def test_segments_are_derivations():
     rng = np.random.default_rng(0)
-    for most, layout in [(1, (4, 3)), (3, (1, 2)), (4, (9, 3)), (12, (7, 2))]:
-        own, program = Segments(most), _make_program(*layout, most)
+    for most, layout, positions in [
+        (1, (4, 3), False), (3, (1, 2), True), (4, (9, 3), False), (12, (7, 2), True),
+    ]:  # fmt: skip
+        own = Segments(most, positions)
+        program = own.program(layout)
         theta = rng.normal(size=own.n_parts(layout))
         assert np.array_equal(own.maximize(theta, layout), Derivations().maximize(theta, program))
         expected = Derivations().marginals(theta, program)
@@ -24,7 +26,8 @@ def test_segments_are_derivations():
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 300.0, 1e6])
 def test_sums_of_scores_of_any_size(scale):
     rng, layout, most = np.random.default_rng(3), (8, 3), 4
-    own, program = Segments(most), _make_program(*layout, most)
+    own = Segments(most, positions=True)
+    program = own.program(layout)
     for _ in range(10):
         theta = scale * rng.normal(size=own.n_parts(layout))
         theta[rng.random(len(theta)) < 0.3] = -np.inf

@@ -1,8 +1,9 @@
-"""Segments with labels: semi-Markov chains. layout = (n, K, M), segments of at most M positions.
+"""Segments with labels: semi-Markov chains. layout = (n, K, M, has_positions).
 
-Parts: for each first position and each length 1, ..., M a score of each label; then one table
-(K, K) of neighbouring labels, row = left label, whose parts are counts. -inf marks what is
-forbidden.
+Segments have at most M positions. Parts: with has_positions, for each position a score of each
+label whose segment begins there, then of each whose segment goes on there, (n, 2, K); for each
+first position and each length 1, ..., M a score of each label; then one table (K, K) of
+neighbouring labels, row = left label, whose parts are counts. -inf marks what is forbidden.
 
 Sums are made of exponentials that are taken once of each score. That is exact as long as nothing
 comes near the smallest float, which is watched; where something does, logarithms serve instead.
@@ -15,7 +16,14 @@ import numpy as np
 from maxmargin._numba.chain.log_marginals import pass_on
 from maxmargin._numba.chain.marginals import add_products, pass_back
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_ability,
+    compile_inlined,
+    compile_internal,
+    types,
+)
 from maxmargin._numba.exponential import count_between, exp_low, exp_within, largest_entry
 
 # Finite scores are from LEAST to MOST, what a position's sum is divided by is >= LEAST_MESSAGE, as
@@ -32,16 +40,61 @@ def add_exponentials(values, shift, scale, out):
         out[k] += scale[k] * exp_low(values[k] - shift[k])
 
 
+@compile_inlined
+def divide_parts(values, layout):
+    """Views of the parts of positions, of segments and of neighbouring labels."""
+    n, labels, most = layout[0], layout[1], layout[2]
+    first = 2 * n * labels * layout[3]
+    last = first + n * most * labels
+    return values[:first], values[first:last], values[last : last + labels * labels]
+
+
+@compile_internal(types.void(FLOATS, INTS, FLOATS))
+def add_positions(theta, layout, scores):
+    """Let scores be those of segments, with what their positions score."""
+    n, labels, most = layout[0], layout[1], layout[2]
+    positions, segments, _ = divide_parts(theta, layout)
+    for s in range(n):
+        for length in range(1, min(most, n - s) + 1):
+            first = (s * most + length - 1) * labels
+            at = 2 * (s + length - 1) * labels + (labels if length > 1 else 0)
+            for k in range(labels):
+                # the score of the positions alone is kept where the next length finds it
+                before = scores[first - labels + k] if length > 1 else 0.0
+                scores[first + k] = before + positions[at + k]
+        for k in range(s * most * labels, (s * most + min(most, n - s)) * labels):
+            scores[k] += segments[k]
+
+
+@compile_internal(types.void(INTS, FLOATS))
+def count_positions(layout, out):
+    """Write the parts of positions from those of segments."""
+    n, labels, most = layout[0], layout[1], layout[2]
+    positions, segments, _ = divide_parts(out, layout)
+    positions[:] = 0.0
+    for s in range(n):
+        for length in range(1, min(most, n - s) + 1):
+            first = (s * most + length - 1) * labels
+            for u in range(s, s + length):
+                at = 2 * u * labels + (labels if u > s else 0)
+                for k in range(labels):
+                    positions[at + k] += segments[first + k]
+
+
 @compile_ability
 def maximize(theta, layout, out, work, iwork):
-    """The best segments. work: 2 (n + 1) K, iwork: (n + 1) K. Returns their score.
+    """The best segments. work: 2 (n + 1) K + n M K, iwork: (n + 1) K. Returns their score.
 
     best[t, k]: of the first t positions, the last segment having label k; before[t, k]: of them, if
     a segment with label k follows.
     """
     n, labels, most = layout[0], layout[1], layout[2]
-    best, before = work[: (n + 1) * labels], work[(n + 1) * labels :]
-    table = theta[n * most * labels : (n * most + labels) * labels]
+    size = (n + 1) * labels
+    best, before = work[:size], work[size : 2 * size]
+    positions, scores, table = divide_parts(theta, layout)
+    if layout[3] != 0:
+        scores = work[2 * size : 2 * size + n * most * labels]
+        add_positions(theta, layout, scores)
     before[:labels] = 0.0
     for t in range(1, n + 1):
         own = best[t * labels : (t + 1) * labels]
@@ -50,12 +103,13 @@ def maximize(theta, layout, out, work, iwork):
             s = t - length
             first = (s * most + length - 1) * labels
             for k in range(labels):
-                v = before[s * labels + k] + theta[first + k]
+                v = before[s * labels + k] + scores[first + k]
                 if v > own[k]:
                     own[k] = v
                     iwork[t * labels + k] = length
         max_ahead(table, own, before[t * labels : (t + 1) * labels])
     out[:] = 0.0
+    positions, segments, pairs = divide_parts(out, layout)
     k = 0
     for j in range(labels):
         if best[n * labels + j] > best[n * labels + k]:
@@ -65,14 +119,16 @@ def maximize(theta, layout, out, work, iwork):
     while t > 0 and value > -np.inf:
         length = iwork[t * labels + k]
         t -= length
-        out[(t * most + length - 1) * labels + k] = 1.0
+        segments[(t * most + length - 1) * labels + k] = 1.0
+        for u in range(t, t + length if layout[3] != 0 else t):
+            positions[2 * u * labels + (labels if u > t else 0) + k] = 1.0
         if t > 0:
             left = 0
             for j in range(1, labels):
                 here = best[t * labels + j] + table[j * labels + k]
                 if here > best[t * labels + left] + table[left * labels + k]:
                     left = j
-            out[(n * most + left) * labels + k] += 1.0
+            pairs[left * labels + k] += 1.0
             k = left
     return value
 
@@ -93,27 +149,36 @@ def take_logs(shift, values):
 
 @compile_ability
 def marginals(theta, layout, out, work, iwork):
-    """The expectation of each part. work: (4 n + 8) K + K K + n + 1. Returns log Z."""
+    """The expectation of each part. work: (4 n + 8 + K) K + n + 1 + n M K. Returns log Z."""
     n, labels, most = layout[0], layout[1], layout[2]
-    size, count = (n + 1) * labels, n * most * labels
-    ended, begun = work[:size], work[size : 2 * size]
-    after, ahead = work[2 * size : 3 * size], work[3 * size : 4 * size]
-    table = work[4 * size : 4 * size + labels * labels]
-    scale = work[4 * size + labels * labels : 4 * size + labels * labels + n + 1]
-    parts = out[:count]
-    good = exp_within(theta[:count], 0.0, LEAST, MOST, parts)
-    if good and exp_within(theta[count:], 0.0, LEAST, MOST, table):
+    size, square = (n + 1) * labels, labels * labels
+    _, scores, pairs = divide_parts(theta, layout)
+    _, parts, counts = divide_parts(out, layout)
+    rest = work
+    if layout[3] != 0:
+        scores, rest = work[: n * most * labels], work[n * most * labels :]
+        scores[:] = -np.inf
+        add_positions(theta, layout, scores)
+    ended, begun = rest[:size], rest[size : 2 * size]
+    after, ahead = rest[2 * size : 3 * size], rest[3 * size : 4 * size]
+    table = rest[4 * size : 4 * size + square]
+    scale = rest[4 * size + square : 4 * size + square + n + 1]
+    value = np.nan
+    good = exp_within(scores, 0.0, LEAST, MOST, parts)
+    if good and exp_within(pairs, 0.0, LEAST, MOST, table):
         value = sums_ahead(layout, parts, table, ended, begun, scale)
-        if np.isfinite(value):
-            sums_behind(layout, parts, table, ended, begun, after, ahead, scale)
-            counts = out[count:]
-            counts[:] = 0.0
-            if n > 1:
-                add_products(ended[labels : n * labels], ahead[labels : n * labels], counts, n - 1)
-            for p in range(labels * labels):
-                counts[p] *= table[p]
-            return value
-    return marginals_by_logs(theta, layout, out, work, iwork)
+    if np.isfinite(value):
+        sums_behind(layout, parts, table, ended, begun, after, ahead, scale)
+        counts[:] = 0.0
+        if n > 1:
+            add_products(ended[labels : n * labels], ahead[labels : n * labels], counts, n - 1)
+        for p in range(square):
+            counts[p] *= table[p]
+    else:
+        value = marginals_by_logs(scores, pairs, layout, parts, counts, rest)
+    if layout[3] != 0:
+        count_positions(layout, out)
+    return value
 
 
 @compile_internal(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
@@ -199,9 +264,9 @@ def take_share(before, after, ratio, part, total):
         part[k] = v * before[k]
 
 
-@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def marginals_by_logs(theta, layout, out, work, iwork):
-    """The same for scores of any size.
+@compile_internal(types.float64(FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS))
+def marginals_by_logs(scores, table, layout, out, counts, work):
+    """The expectations of segments, and of pairs of labels, for scores of any size.
 
     From the end back, each position divides the probability of what begins there among the labels
     before it, and that of what ends there among lengths, so that the sums are right whatever the
@@ -214,7 +279,6 @@ def marginals_by_logs(theta, layout, out, work, iwork):
     sums, ones = work[4 * size + labels : 4 * size + 2 * labels], work[4 * size + 2 * labels :]
     ones = ones[:labels]
     ones[:] = 1.0
-    table = theta[n * most * labels : (n * most + labels) * labels]
     before[:labels] = 0.0
     for t in range(1, n + 1):
         own, after = total[t * labels : (t + 1) * labels], before[t * labels : (t + 1) * labels]
@@ -223,14 +287,14 @@ def marginals_by_logs(theta, layout, out, work, iwork):
             s = t - length
             first = (s * most + length - 1) * labels
             for k in range(labels):
-                shift[k] = max(shift[k], before[s * labels + k] + theta[first + k])
+                shift[k] = max(shift[k], before[s * labels + k] + scores[first + k])
         make_finite(shift)
         own[:] = 0.0
         for length in range(1, min(most, t) + 1):
             s = t - length
             first = (s * most + length - 1) * labels
             for k in range(labels):
-                sums[k] = before[s * labels + k] + theta[first + k]
+                sums[k] = before[s * labels + k] + scores[first + k]
             add_exponentials(sums, shift, ones, own)
         take_logs(shift, own)
         max_ahead(table, own, shift)
@@ -242,6 +306,7 @@ def marginals_by_logs(theta, layout, out, work, iwork):
             add_exponentials(sums, shift, ones, after)
         take_logs(shift, after)
     out[:] = 0.0
+    counts[:] = 0.0
     high = largest_entry(total[n * labels : size])
     if high == -np.inf:
         return high
@@ -252,7 +317,6 @@ def marginals_by_logs(theta, layout, out, work, iwork):
         whole += ended[n * labels + k]
     for k in range(labels):
         ended[n * labels + k] /= whole
-    counts = out[n * most * labels : (n * most + labels) * labels]
     flow = ones  # not needed as such any more
     for t in range(n, 0, -1):
         if t < n:
@@ -276,7 +340,7 @@ def marginals_by_logs(theta, layout, out, work, iwork):
             first = (s * most + length - 1) * labels
             part = out[first : first + labels]
             for k in range(labels):
-                sums[k] = before[s * labels + k] + theta[first + k]
+                sums[k] = before[s * labels + k] + scores[first + k]
             add_exponentials(sums, shift, ended[t * labels : (t + 1) * labels], part)
             for k in range(labels):
                 begun[s * labels + k] += part[k]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.node_labels import NodeLabels
+from maxmargin.estimators.partial import PartialTargets, find_runs
 from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction, check_restrictions
 from maxmargin.exceptions import SampleError
@@ -37,12 +39,13 @@ from maxmargin.validation.samples import (
     check_lengths,
     check_rows,
     has_rows,
+    is_list,
     learn_classes,
     without_empty,
 )
 
 
-class ChainSVM(NodeLabels):
+class ChainSVM(PartialTargets, NodeLabels):
     """Structural SVM for label sequences: a linear chain, trained by a large margin.
 
     Minimises over w the objective ::
@@ -53,6 +56,11 @@ class ChainSVM(NodeLabels):
     labels. A sample x is an array, data frame or CSR matrix of shape (length, n_features), its
     target y a sequence of `length` labels of any one sortable type. Predictions for a sequence
     without elements are empty.
+
+    Labels that are None are unknown. `fit` then minimises, over w and over the labels in their
+    place, the same objective with a loss that counts known positions alone: labels that the model
+    itself finds best are filled in, and the weights fitted to them, until these labels stay. That
+    objective is not convex, and the certificate is one for the labels that were filled in.
 
     Parameters
     ----------
@@ -150,6 +158,33 @@ class ChainSVM(NodeLabels):
             forbidden_last=ends[1] if ends[1].any() else None,
         )
 
+    # -- labels of which some are unknown ----------------------------------------------------------
+    def _find_known(self, y: Any) -> list[np.ndarray] | None:
+        if not is_list(y) or not any(is_list(own) and _has_none(own) for own in y):
+            return None
+        return [np.array([label is not None for label in own], dtype=bool) for own in y]
+
+    def _cut(self, X: Any, y: Any, known: list[np.ndarray]) -> tuple[Any, Any, np.ndarray]:
+        rows = check_rows(X)
+        check_lengths(y, rows.lengths)
+        lengths, sample = find_runs(known)
+        labels = iter([label for own in y for label in own if label is not None])
+        matrix = rows.matrix[np.flatnonzero(np.concatenate(known))]
+        return Rows(matrix, lengths), [[*islice(labels, int(n))] for n in lengths], sample
+
+    def _allowed(self, y: Any, known: np.ndarray) -> np.ndarray:
+        labels = self.classes_.tolist()
+        return np.array([[label is None or label == own for own in labels] for label in y])
+
+    def _fit_pieces(self, X: Any, y: Any, weight: np.ndarray) -> PartialTargets:
+        # ends of stretches are not those of sequences
+        own = clone(self).set_params(forbidden_first=(), forbidden_last=())
+        found = PartialTargets._fit_pieces(own, X, y, weight)
+        ends = {name: getattr(self, name) for name in ("forbidden_first", "forbidden_last")}
+        found.set_params(**ends)
+        found.structure_ = found._structure_over_labels()
+        return found
+
     def _where_forbidden(self, y: Any, layout: Layout) -> str:
         own = self.structure_
         for t, mask, verb in (
@@ -233,3 +268,8 @@ class ChainSVM(NodeLabels):
             return None
         labels = len(self.classes_)
         return as_dense(self.coef_)[-labels * labels :].reshape(labels, labels)
+
+
+def _has_none(labels: Any) -> bool:
+    numeric = isinstance(labels, np.ndarray) and labels.dtype != object
+    return not numeric and any(label is None for label in labels)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
-from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.partial import PartialTargets, find_runs
 from maxmargin.exceptions import SampleError
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.features import FeatureMap, SegmentFeatures
+from maxmargin.features.segments import SegmentRows
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Segments, Structure
@@ -30,39 +32,44 @@ from maxmargin.validation.options import (
 )
 from maxmargin.validation.samples import (
     Rows,
-    as_array,
-    check_is_list,
+    as_dense,
     check_labels,
-    check_rows,
     check_sample_weight,
     check_targets,
+    is_list,
+    is_number,
     learn_classes,
 )
 
 
-class SegmentSVM(StructuredSVM):
+class SegmentSVM(PartialTargets):
     """Structural SVM for segments of sequences: semi-Markov models with features of segments.
 
-    A segment with label k scores its features times the weights of k, and each pair of neighbouring
+    A segment with label k scores its features times the weights of k, its positions score theirs
+    times weights of k where it begins and others where it goes on, and each pair of neighbouring
     labels has a weight; the prediction is the best way to cut the sequence.
 
-    A sample x is an array of shape (n, n_features), dense or CSR, the features of positions: a
-    segment has their sum, those of its first position, and a feature of its length. Or it is one of
-    shape (n, max_length, n_features), the features of the segments that begin at each position. A
-    target y is a list of segments (begin, end, label), in order, from 0 to n. `score` is the F1
-    score of segments, over all samples.
+    A sample x is an array of shape (n, n_features), dense or CSR, the features of positions, or one
+    of shape (n, max_length, n_features), those of the segments that begin at each position, or a
+    tuple of both. A target y is a list of segments (begin, end, label), in order, from 0 to n.
+    `score` is the F1 score of segments, over all samples. Of stretches (begin, end, None), as long
+    as one likes, it is unknown how they are cut; see the same of `ChainSVM`.
 
     Parameters
     ----------
     loss : {"hamming", "hamming-sum"} or Loss, default="hamming-sum"
-        Cost of an output: the number of segments that are wrong or missing, or their mean over all
-        possible ones.
+        Cost of an output: the number of positions with another label, or where a segment begins in
+        only one of truth and output; or their fraction.
     max_length : int, default=8
         Positions of a segment at most.
     bias : bool, default=True
-        Whether labels have a constant feature.
+        Whether labels have a weight of each length of their segments.
+    ends : bool, default=True
+        Whether labels have weights at the first and at the last position.
     transitions : bool, default=True
         Whether pairs of neighbouring labels have weights.
+    single : collection of labels, default=()
+        Labels whose segments have one position.
 
     Attributes
     ----------
@@ -85,7 +92,9 @@ class SegmentSVM(StructuredSVM):
         max_length: Count = 8,
         bias: bool = True,
         intercept_scaling: Positive = 1.0,
+        ends: bool = True,
         transitions: bool = True,
+        single: Collection[Hashable] = (),
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
@@ -96,23 +105,29 @@ class SegmentSVM(StructuredSVM):
         self._store_shared(locals())
         self.max_length = max_length
         self.bias = bias
+        self.ends = ends
         self.transitions = transitions
+        self.single = single
 
     def _make_structure(self) -> Structure:
-        return Segments(self.max_length)
+        return Segments(self.max_length, positions=True)  # labels are known later
 
     def _make_features(self) -> FeatureMap:
-        return LabelConjoined(self.bias, False, self.transitions)
+        return SegmentFeatures(self.max_length, self.bias, self.ends, self.transitions)
 
     def _n_labels(self) -> int:
         return len(self.classes_)
 
-    def _check_X(self, X: Any) -> tuple[Rows, None]:
-        check_is_list(X)
-        return check_rows([_segment_rows(i, x, self.max_length) for i, x in enumerate(X)]), None
+    def _check_X(self, X: Any) -> tuple[Any, None]:
+        return self.feature_map_.check(X), None
 
     def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
-        return [(int(count) // self.max_length, len(self.classes_)) for count in rows.lengths]
+        return [(int(count), self._n_labels()) for count in rows.lengths]
+
+    def _single(self, which: np.ndarray) -> None:
+        """Let the structure know which labels have segments of one position."""
+        if which.any():
+            self.structure_ = Segments(self.max_length, positions=True, single=which)
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
         check_targets(y, len(rows.lengths))
@@ -120,6 +135,10 @@ class SegmentSVM(StructuredSVM):
         if not all(labels):
             raise SampleError.of(labels.index([]), ": y has no segments.")
         self.classes_ = learn_classes(np.concatenate(check_labels(labels)))[0]
+        known = self.classes_.tolist()
+        if any(label not in known for label in self.single):
+            raise ValueError(f"single={self.single!r} has labels that y does not have.")
+        self._single(np.array([label in self.single for label in known]))
         return self._known_targets(y, rows)
 
     def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
@@ -134,6 +153,67 @@ class SegmentSVM(StructuredSVM):
                     )
             rows_of = [(a, b, number[label]) for a, b, label in segments]
             found.append(np.array(rows_of).reshape(-1, 3))
+        return found
+
+    @property
+    def transition_coef_(self) -> np.ndarray | None:
+        """Weights of neighbouring labels, (n_labels, n_labels); the row is the left label."""
+        check_is_fitted(self, "coef_")
+        labels = len(self.classes_)
+        table = as_dense(self.coef_)[-labels * labels :].reshape(labels, labels)
+        return table if self.transitions else None
+
+    # -- stretches that are unknown ----------------------------------------------------------------
+    def _find_known(self, y: Any) -> list[np.ndarray] | None:
+        if not is_list(y):
+            return None
+        targets = [_segments(i, own) for i, own in enumerate(y)]
+        if all(label is not None for own in targets for *_, label in own):
+            return None
+        for i, own in enumerate(targets):
+            ends = [end for _, end, _ in own]
+            if [begin for begin, *_ in own] != [0, *ends[:-1]] or not _rise(ends):
+                raise SampleError.of(i, ": y: segments must follow each other from 0 to the end.")
+        return [
+            np.repeat([label is not None for *_, label in own], [b - a for a, b, _ in own])
+            for own in targets
+        ]
+
+    def _cut(self, X: Any, y: Any, known: list[np.ndarray]) -> tuple[Any, Any, np.ndarray]:
+        rows = self._make_features().check(X)
+        for i, own in enumerate(known):
+            if len(own) != rows.lengths[i]:
+                raise SampleError.of(
+                    i, f": y ends at {len(own)}, but x has {rows.lengths[i]} rows."
+                )
+        lengths, sample = find_runs(known)
+        at = np.flatnonzero(np.concatenate(known))
+        below = np.add.outer(at * self.max_length, np.arange(self.max_length)).ravel()
+        pieces = SegmentRows(
+            Rows(rows.positions.matrix[at], lengths),
+            Rows(rows.segments.matrix[below], lengths * self.max_length),
+        )
+        targets: list[list[Any]] = []
+        for i, own in enumerate(y):
+            shift, last = 0, None
+            for begin, end, label in _segments(i, own):
+                if label is not None:
+                    if last != begin:
+                        targets.append([])
+                        shift = begin
+                    targets[-1].append((begin - shift, end - shift, label))
+                    last = end
+        return pieces, targets, sample
+
+    def _allowed(self, y: Any, known: np.ndarray) -> np.ndarray:
+        labels = self.classes_.tolist()
+        found = np.ones((len(known), 2, len(labels)), dtype=bool)
+        for begin, end, label in _segments(0, y):
+            if label is not None:
+                found[begin:end] = False
+                found[begin, 0, labels.index(label)] = True
+                found[begin + 1 : end, 1, labels.index(label)] = True
+                found[end : end + 1, 1] = False  # another one begins there
         return found
 
     def _output(self, z: np.ndarray, layout: Layout) -> list[tuple[int, int, Any]]:
@@ -153,6 +233,11 @@ class SegmentSVM(StructuredSVM):
         return float(2 * both / total) if total else 1.0
 
 
+def _rise(ends: list[Any]) -> bool:
+    whole = all(is_number(end, whole=True) for end in ends)
+    return whole and all(a < b for a, b in pairwise([0, *ends]))
+
+
 def _segments(i: int, y: Any) -> list[tuple[Any, Any, Any]]:
     try:
         found = [(begin, end, label) for begin, end, label in y]
@@ -160,35 +245,3 @@ def _segments(i: int, y: Any) -> list[tuple[Any, Any, Any]]:
     except (TypeError, ValueError):
         raise SampleError.of(i, ": y must be a list of segments (begin, end, label).") from None
     return [(a, b, k.item() if isinstance(k, np.generic) else k) for a, b, k in found]
-
-
-def _segment_rows(i: int, x: Any, most: int) -> Any:
-    """A feature row for each first position and length."""
-    array = as_array(i, x)
-    if array.ndim == 3:
-        if array.shape[1] != most:
-            raise SampleError.of(
-                i,
-                f": x has shape {array.shape}, expected features of segments of 1 to"
-                f" max_length={most} positions, (n, {most}, n_features).",
-            )
-        return array.reshape(-1, array.shape[2])
-    if array.ndim != 2:
-        raise SampleError.of(i, f": x has shape {array.shape}, expected (n, n_features).")
-    n = array.shape[0]
-    begin, length = np.divmod(np.arange(n * most), most)
-    inside = np.flatnonzero(begin + length < n)  # others are not segments, and have no features
-    counts = length[inside] + 1
-    rows = np.repeat(inside, counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    features = sparse.csr_array(array)
-
-    def indicate(at: np.ndarray, columns: np.ndarray, size: int) -> sparse.csr_array:
-        return sparse.csr_array((np.ones(len(at)), (at, columns)), shape=(n * most, size))
-
-    blocks = [
-        indicate(rows, begin[rows] + within, n) @ features,
-        indicate(inside, begin[inside], n) @ features,
-        indicate(inside, length[inside], most),
-    ]
-    return sparse.csr_array(sparse.hstack(blocks, format="csr"))

@@ -7,6 +7,7 @@ from maxmargin.features.graph import GraphFeatures
 from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.features.multi_label import MultiLabelFeatures
 from maxmargin.features.parts import PartFeatures
+from maxmargin.features.segments import SegmentFeatures
 from maxmargin.features.tree import TreeFeatures
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "MultiLabelFeatures",
     "PackedFeatures",
     "PartFeatures",
+    "SegmentFeatures",
     "TreeFeatures",
     "pack",
 ]

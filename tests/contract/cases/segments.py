@@ -18,24 +18,27 @@ def cuts(n, most):
             yield (length, *rest)
 
 
-def vertices(layout, most):
+def vertices(layout, most, positions=False):
     n, labels = layout
     for lengths in cuts(n, most):
         for chosen in product(range(labels), repeat=len(lengths)):
             z, pairs, begin = np.zeros((n, most, labels)), np.zeros((labels, labels)), 0
+            tags = np.zeros((n, 2, labels))
             for length, label in zip(lengths, chosen, strict=True):
-                z[begin, length - 1, label] = 1.0
+                z[begin, length - 1, label] = tags[begin, 0, label] = 1.0
+                tags[begin + 1 : begin + length, 1, label] = 1.0
                 begin += length
             for left, right in pairwise(chosen):
                 pairs[left, right] += 1.0
-            yield np.append(z.ravel(), pairs.ravel())
+            yield np.concatenate([tags.ravel()[: positions * tags.size], z.ravel(), pairs.ravel()])
 
 
-def case(most):
+def case(most, positions=False):
     layouts = [(1, 1), (1, 3), (3, 2), (4, 2)]
     return Case(
-        f"segments-{most}", Segments(most), lambda own: vertices(own, most), layouts, [(7, 2)]
-    )
+        f"segments-{most}{'-positions' * positions}", Segments(most, positions),
+        lambda own: vertices(own, most, positions), layouts, [(7, 2)],
+    )  # fmt: skip
 
 
 def segments():
@@ -65,5 +68,5 @@ def segment_svm():
     return Kind(SegmentSVM(max_length=3, alpha=0.05), X, y)
 
 
-STRUCTURES = [case(2), case(3)]
+STRUCTURES = [case(2), case(3, positions=True)]
 ESTIMATORS = [segments, segment_svm]

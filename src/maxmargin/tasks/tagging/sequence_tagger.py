@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from numbers import Real
 from types import NoneType
@@ -12,14 +13,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
-from maxmargin.estimators import ChainSVM
+from maxmargin.estimators import ChainSVM, SegmentSVM
 from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction
-from maxmargin.exceptions import InfeasibleError, SampleError
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.tasks.base import Task
+from maxmargin.tasks.tagging.chunks import (
+    OUTSIDE,
+    SegmentTexts,
+    list_segments,
+    position_tags,
+    write_tags,
+)
 from maxmargin.tasks.tagging.reports import TaggingReport, WeightTable, strongest_weights
 from maxmargin.tasks.tagging.schemes import (
     Forbidden,
@@ -27,7 +35,7 @@ from maxmargin.tasks.tagging.schemes import (
     is_chunk_tag,
     mark_chunks,
 )
-from maxmargin.tasks.tagging.token_features import Token, TokenFeatures
+from maxmargin.tasks.tagging.token_features import Token, TokenFeatures, read_frames
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
@@ -40,7 +48,13 @@ from maxmargin.validation.options import (
     check_option,
     check_options,
 )
-from maxmargin.validation.samples import learn_classes, locate_row, without_empty
+from maxmargin.validation.samples import (
+    Rows,
+    check_sample_weight,
+    learn_classes,
+    locate_row,
+    without_empty,
+)
 
 Sentences = Iterable[Sequence[Token]]
 Tags = Iterable[Sequence[Any]]
@@ -82,6 +96,15 @@ class SequenceTagger(Task):
     bio : bool, default=False
         Exclude predictions that the scheme of the tags forbids. For BIO that is I-X at the start,
         after O or after another type; if there are tags E-X or S-X, the rules are those of IOBES.
+    segments : bool, default=False
+        Score whole chunks (a semi-Markov model): beside features of tokens those of segments, their
+        length, words, shape and neighbours, and of neighbouring chunks. Tags must be of the schemes
+        BIO, IOB1 or IOBES; those predicted are BIO. Tokens must be str or tuples.
+    max_length : int or None, default=None
+        Tokens of a chunk at most, with `segments`; None means those of the longest one in training.
+    gazetteer : mapping of str to list of str, or None, default=None
+        Lists of phrases, such as names of places; with `segments` it is a feature of a segment to
+        be one of them, in upper or lower case.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, tags)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -94,8 +117,10 @@ class SequenceTagger(Task):
         Tags, sorted.
     features_ : TokenFeatures
         The fitted feature maker.
-    model_ : ChainSVM
+    model_ : ChainSVM or SegmentSVM
         The fitted model.
+    texts_ : list of str
+        Texts of segments that are features, with `segments`.
 
     Notes
     -----
@@ -115,6 +140,7 @@ class SequenceTagger(Task):
 
     features_: TokenFeatures
     model_: Any
+    texts_: list[str]
 
     def __init__(
         self,
@@ -130,6 +156,9 @@ class SequenceTagger(Task):
         columns: list[str] | None = None,
         min_count: Count = 1,
         bio: bool = False,
+        segments: bool = False,
+        max_length: Count | None = None,
+        gazetteer: Mapping[str, Sequence[str]] | None = None,
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
@@ -142,6 +171,9 @@ class SequenceTagger(Task):
         self.columns = columns
         self.min_count = min_count
         self.bio = bio
+        self.segments = segments
+        self.max_length = max_length
+        self.gazetteer = gazetteer
         self.objective = objective
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
@@ -152,7 +184,8 @@ class SequenceTagger(Task):
         sentences : sequence of sentences
             Sentences, as described for the class.
         tags : sequence of sequences
-            True tags, one per token of each sentence.
+            True tags, one per token of each sentence; None where a tag is unknown, which is then
+            learned as `ChainSVM` does. With `segments` all must be known.
         sample_weight : array_like of shape (n_samples,) or None, default=None
             Weights of the sentences; None means equal weights.
 
@@ -162,6 +195,8 @@ class SequenceTagger(Task):
             The fitted estimator.
         """
         check_options(self)
+        if isinstance(sentences, Iterator):
+            sentences = list(sentences)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows: Any = features.fit_bytes(sentences)
         if features.n_features_ == 0 and self.min_count > 1:
@@ -169,7 +204,7 @@ class SequenceTagger(Task):
                 f"min_count={self.min_count} leaves no features: none is found on as many tokens."
                 " Lower min_count."
             )
-        tags, classes = _check_tags(tags, rows.lengths)
+        tags, classes = _check_tags(tags, rows.lengths, partial=not self.segments)
         if len(classes) < 2:
             raise ValueError(
                 f"all tags are {classes[0]!r}: there is nothing to learn."
@@ -178,33 +213,58 @@ class SequenceTagger(Task):
         forbidden = Forbidden([], [], [])
         if self.bio:
             forbidden = _forbidden(classes, tags)
-        rows, tags, sample_weight = without_empty(rows, tags, sample_weight)
+        learned: dict[str, Any] = {"features_": features}
+        fresh: Any = ChainSVM()
+        texts: SegmentTexts | None = None
+        if self.segments:
+            sentences = read_frames(sentences, features.columns_)[0]
+            fresh, learned["texts_"] = self._learn_segments(features, sentences, tags)
+            texts = SegmentTexts(learned["texts_"], self.gazetteer, fresh.max_length)
+        rows, tags, sample_weight = _make_samples(texts, rows, sentences, tags, sample_weight)
 
         def on_rows(stopping: EarlyStopping) -> None:
-            held_out = features.transform_bytes(stopping.X)
-            stopping.X, stopping.y, _ = without_empty(held_out, list(stopping.y))
+            held_out = read_frames(stopping.X, features.columns_)[0]
+            found, truth = features.transform_bytes(held_out), list(stopping.y)
+            stopping.X, stopping.y, _ = _make_samples(texts, found, held_out, truth)
 
         with self._watched(on_rows) as callbacks:
-            model = self._chain(len(rows.lengths), callbacks, forbidden)
+            model = self._make_model(fresh, len(rows.lengths), callbacks, forbidden)
             given = [rows, tags]
             del rows, tags  # the model forgets them before it trains
-            with self._learning(features_=features, model_=model):
+            with self._learning(**learned, model_=model):
                 model.fit(given.pop(0), given.pop(), sample_weight)
         return self
 
-    def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
+    def _learn_segments(
+        self, features: TokenFeatures, sentences: Any, tags: list[Any]
+    ) -> tuple[SegmentSVM, list[str]]:
+        """A model over segments, and the texts that are their features."""
+        if features.kind_ == "dict":
+            raise ValueError("segments=True needs tokens that are str or tuples, found dict.")
+        segments = [list_segments(i, own) for i, own in enumerate(tags)]
+        most = self.max_length or max(b - a for own in segments for a, b, _ in own)
+        single = [OUTSIDE] if any(k == OUTSIDE for own in segments for *_, k in own) else []
+        texts = SegmentTexts.learn(sentences, segments, most)
+        return SegmentSVM(max_length=most, single=single), texts
+
+    def _make_model(
+        self, fresh: Any, n: int, callbacks: list[Callback], forbidden: Forbidden
+    ) -> Any:
         margin = self.objective == "margin"
         alpha = (10.0 if margin else 0.2) / n
         solver = BCFW(cache=OracleCache(10, 1)) if margin else "auto"
-        return self._start(ChainSVM()).set_params(
+        chain = {} if self.segments else {
+            "forbidden_transitions": forbidden.pairs,
+            "forbidden_first": forbidden.first,
+            "forbidden_last": forbidden.last,
+        }  # fmt: skip
+        return self._start(fresh).set_params(
             objective=self.objective,
             alpha=alpha if self.alpha is None else self.alpha,
             loss=self.loss,
             solver=solver if self.solver is None else self.solver,
             callbacks=callbacks,
-            forbidden_transitions=forbidden.pairs,
-            forbidden_first=forbidden.first,
-            forbidden_last=forbidden.last,
+            **chain,
         )
 
     def predict(self, sentences: Sentences) -> list[list[Any]]:
@@ -215,8 +275,7 @@ class SequenceTagger(Task):
         list of list
             One tag per token of each sentence.
         """
-        rows = self._rows(sentences)
-        return [tags.tolist() for tags in self.model_.predict(rows)]
+        return self._filled(sentences, "predict", self._tags, [])
 
     def predict_restricted(
         self,
@@ -239,6 +298,7 @@ class SequenceTagger(Task):
         list of list
             One tag per token of each sentence.
         """
+        self._refuse_segments("predict_restricted")
         found = self.model_.predict_restricted(self._rows(sentences), restrictions, time_limit)
         return [tags.tolist() for tags in found]
 
@@ -255,8 +315,11 @@ class SequenceTagger(Task):
         list of list of (tags, float)
             Taggings of each sentence with their scores, best first.
         """
-        found = self.model_.predict_k_best(self._rows(sentences), k)
-        return [[(tags.tolist(), score) for tags, score in own] for own in found]
+
+        def read(best: Any) -> list[tuple[list[Any], float]]:
+            return [(self._tags(tags), score) for tags, score in best]
+
+        return self._filled(sentences, "predict_k_best", read, [([], 0.0)], k)
 
     def predict_marginals(
         self,
@@ -285,8 +348,13 @@ class SequenceTagger(Task):
         list of ndarray of shape (length, n_tags)
             Probabilities, one array per sentence.
         """
-        rows = self._rows(sentences)
-        return self.model_.predict_marginals(rows, method, n_draws, random_state)
+        check_is_fitted(self, "model_")
+        nothing, options = np.empty((0, len(self.classes_))), (method, n_draws, random_state)
+
+        def read(p: np.ndarray) -> np.ndarray:
+            return p[:, self._columns()] if self.segments else p
+
+        return self._filled(sentences, "predict_marginals", read, nothing, *options)
 
     def calibrate(
         self,
@@ -316,9 +384,11 @@ class SequenceTagger(Task):
         SequenceTagger
             The estimator itself.
         """
+        check_is_fitted(self, "model_")
+        sentences = self._lists(sentences)
         rows = self._rows(sentences)
         tags, _ = _check_tags(tags, rows.lengths)
-        rows, tags, _ = without_empty(rows, tags)
+        rows, tags, _ = _make_samples(self._texts(), rows, sentences, tags)
         self.model_.calibrate(rows, tags, method=method, n_draws=n_draws, random_state=random_state)
         return self
 
@@ -330,6 +400,7 @@ class SequenceTagger(Task):
         list of ndarray of shape (length,)
             Margins, one array per sentence; small values are uncertain.
         """
+        self._refuse_segments("margins")
         rows = self._rows(sentences)
         return self.model_.margins(rows)
 
@@ -343,7 +414,15 @@ class SequenceTagger(Task):
         """
         rows = self._rows(sentences)
         tags, _ = _check_tags(tags, rows.lengths)
-        return self.model_.score(rows, tags, sample_weight)
+        if not self.segments:
+            return self.model_.score(rows, tags, sample_weight)
+        weight = check_sample_weight(sample_weight, len(tags))
+        right = total = 0.0
+        for i, found in enumerate(self.predict(sentences)):
+            truth = write_tags(list_segments(i, tags[i]))  # in the same scheme
+            right += weight[i] * sum(map(operator.eq, truth, found))
+            total += weight[i] * len(found)
+        return right / total if total else 1.0
 
     def chunk_f1(self, sentences: Sentences, tags: Tags) -> float:
         """Compute the F1 score of chunks by the rules of conlleval.
@@ -382,11 +461,56 @@ class SequenceTagger(Task):
         check_is_fitted(self, "model_")
         return self.features_.transform_bytes(sentences)
 
+    def _texts(self) -> SegmentTexts | None:
+        """What makes features of segments, if there are any."""
+        check_is_fitted(self, "model_")
+        if not self.segments:
+            return None
+        return SegmentTexts(self.texts_, self.gazetteer, self.model_.max_length)
+
+    def _filled(
+        self, sentences: Sentences, method: str, read: Any, nothing: Any, *options: Any
+    ) -> list[Any]:
+        """What a method of the model finds, read in turn, and `nothing` for empty sentences."""
+        check_is_fitted(self, "model_")
+        call, sentences = getattr(self.model_, method), self._lists(sentences)
+        rows = self._rows(sentences)
+        if not self.segments:
+            return [read(own) for own in call(rows, *options)]
+        full, found, texts = rows.lengths > 0, iter(()), self._texts()
+        if full.any() and texts is not None:
+            kept = [own for own in sentences if len(own)]
+            samples = texts.make_rows(Rows(rows.matrix, rows.lengths[full]), kept)
+            found = iter(call(samples, *options))
+        return [read(next(found)) if own else nothing for own in full]
+
+    def _lists(self, sentences: Sentences) -> Any:
+        """Sentences as lists of tokens, where segments look at these."""
+        return read_frames(sentences, self.features_.columns_)[0] if self.segments else sentences
+
+    def _tags(self, found: Any) -> list[Any]:
+        return write_tags(found) if self.segments else found.tolist()
+
+    def _columns(self) -> list[int]:
+        """Which parts of a position stand for each of `classes_`."""
+        tags = position_tags(self.model_.classes_.tolist())
+        return [tags.index(tag) for tag in self.classes_.tolist()]  # no O goes on: the first
+
+    def _refuse_segments(self, name: str) -> None:
+        if self.segments:
+            raise MissingAbilityError(f"{name} is for chains of tags only, not for segments=True.")
+
     def validate(self) -> None:
         if not hasattr(self, "model_"):
             return
-        check_option("SequenceTagger: model_", self.model_, ChainSVM)
-        if self.features_.n_features_ != self.model_.n_features_in_:
+        check_option(
+            "SequenceTagger: model_", self.model_, SegmentSVM if self.segments else ChainSVM
+        )
+        expected = self.features_.n_features_
+        if self.segments:
+            texts = SegmentTexts(self.texts_, self.gazetteer, self.model_.max_length)
+            expected = 2 * expected + texts.n_columns
+        if expected != self.model_.n_features_in_:
             raise ValueError("SequenceTagger: model_ and features_ differ in number of features")
 
     def top_features(self, n: int = 10, label: Any = None) -> WeightTable:
@@ -406,6 +530,7 @@ class SequenceTagger(Task):
             last token of a sentence.
         """
         check_is_fitted(self, "model_")
+        self._refuse_segments("top_features")
         model = self.model_
         labels = self.classes_.tolist()
         if label is not None and label not in labels:
@@ -434,7 +559,7 @@ class SequenceTagger(Task):
             Pairs and weights.
         """
         check_is_fitted(self, "model_")
-        labels, table = self.classes_.tolist(), self.model_.transition_coef_
+        labels, table = self.model_.classes_.tolist(), self.model_.transition_coef_
         assert table is not None
         pairs = [divmod(int(j), len(labels)) for j in strongest_weights(table.ravel(), n)]
         rows = [(labels[a], labels[b], float(table[a, b])) for a, b in pairs]
@@ -442,11 +567,30 @@ class SequenceTagger(Task):
 
     @property
     def classes_(self) -> np.ndarray:
-        return self.model_.classes_
+        if not self.segments:
+            return self.model_.classes_
+        tags = position_tags(self.model_.classes_.tolist())
+        return np.unique(np.array(tags))
 
 
-def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
-    """The tags of each sentence, and all different ones, sorted; errors name the sentence."""
+def _make_samples(
+    texts: SegmentTexts | None, rows: Any, sentences: Any, tags: Any, sample_weight: Any = None
+) -> tuple[Any, Any, Any]:
+    """Samples of the model, without empty sentences: of tags, or of segments if there are texts."""
+    rows, tags, sample_weight = without_empty(rows, tags, sample_weight)
+    if texts is not None:
+        rows = texts.make_rows(rows, [own for own in sentences if len(own)])
+        tags = [list_segments(i, own) for i, own in enumerate(tags)]
+    return rows, tags, sample_weight
+
+
+def _check_tags(
+    tags: Any, lengths: np.ndarray, partial: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """The tags of each sentence, and all different ones, sorted; errors name the sentence.
+
+    partial : tags may be None, which is not one of the different ones.
+    """
     if isinstance(tags, (str, dict)) or not hasattr(tags, "__iter__"):
         kind = "None" if tags is None else type(tags).__name__
         raise TypeError(f"tags is {kind}, expected a list with one list of tags per sentence.")
@@ -462,14 +606,19 @@ def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
             raise SampleError.of(i, f": {len(own)} tags but {length} tokens.", noun="sentence")
     flat = list(chain.from_iterable(tags))
     kinds = {kind: _kind_of_tag(kind) for kind in set(map(type, flat))}
-    wanted = kinds[type(flat[0])] if flat else "str"
+    known = [tag for tag in flat if tag is not None] if NoneType in kinds and partial else flat
+    if known is not flat:
+        del kinds[NoneType]
+        if not known:
+            raise ValueError("all tags are None: there is nothing to learn.")
+    wanted = kinds[type(known[0])] if known else "str"
     if not wanted or len(set(kinds.values())) > 1:
         wanted = wanted or "str"
-        row = next(r for r, tag in enumerate(flat) if kinds[type(tag)] != wanted)
+        row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
         i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
         raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.")
-    return tags, learn_classes(np.array(flat))[0].tolist()
+    return tags, learn_classes(np.array(known))[0].tolist()
 
 
 def _kind_of_tag(kind: type) -> str:
@@ -503,8 +652,8 @@ def _forbidden(classes: list[Any], tags: list[Any]) -> Forbidden:
             raise InfeasibleError.of(
                 i,
                 f": its tags have {wrong[0]!r}, which bio=True forbids (tags: "
-                f"{' '.join(own)}). Correct the tags, e.g. begin every chunk with B-, or use"
-                " bio=False.",
+                f"{' '.join(map(str, own))}). Correct the tags, e.g. begin every chunk with B-, or"
+                " use bio=False.",
                 noun="sentence",
             )
     return found

@@ -149,7 +149,7 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         """
         check_options(self)
         given = None if self.columns is None else list(self.columns)
-        sentences, given = _read_frames(sentences, given)
+        sentences, given = read_frames(sentences, given)
         tokens, lengths = _flatten(sentences)
         if not tokens:
             raise ValueError("no sentences to learn features from")
@@ -198,7 +198,7 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
             CSR matrix with one row per token, and the number of tokens of each sentence.
         """
         check_is_fitted(self, "index_")
-        sentences, _ = _read_frames(sentences, getattr(self, "columns_", None))
+        sentences, _ = read_frames(sentences, getattr(self, "columns_", None))
         tokens, lengths = _flatten(sentences)
         _check_kind(tokens, lengths, self.kind_, self.n_columns_)
         if self.kind_ == "dict":
@@ -261,7 +261,7 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
     return list(itertools.chain.from_iterable(sentences)), lengths
 
 
-def _read_frames(sentences: Iterable[Any], names: list[str] | None) -> tuple[Any, list[str] | None]:
+def read_frames(sentences: Iterable[Any], names: list[str] | None) -> tuple[Any, list[str] | None]:
     """Sentences given as data frames, one row per token, as tuples; the names of their columns.
 
     names : those to expect, None for those of the first frame.

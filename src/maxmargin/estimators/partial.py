@@ -1,0 +1,102 @@
+"""Targets of which some positions are unknown."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.restrictions import Restriction
+from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.validation.samples import check_sample_weight, check_targets
+
+#: times that unknown positions are filled in, at most
+_ROUNDS = 10
+
+
+class PartialTargets(StructuredSVM):
+    """Sequences of which some positions are unknown: these are filled in by the model itself.
+
+    The objective of such targets is ``alpha/2 |w|^2 + sum_i omega_i min_y L_i(w, y)`` over all
+    outputs y that agree with what is known, where L_i is the hinge, with a loss that counts known
+    positions alone, or minus the log-likelihood of y. It is not convex. `fit` begins with the known
+    stretches as samples of their own, and then repeats: fill in the best output that agrees; fit
+    the weights to it. Neither step raises the objective by more than the duality gap.
+
+    Attributes
+    ----------
+    n_imputations_ : int
+        How often unknown positions were filled in; only if there were any. The certificate of
+        ``result_`` is then that of the last convex problem: no weights are better for the outputs
+        that were filled in, but for others there may be.
+    """
+
+    n_imputations_: int
+
+    @abstractmethod
+    def _find_known(self, y: Any) -> list[np.ndarray] | None:
+        """Which positions of each sample are known; None if all of them are."""
+
+    @abstractmethod
+    def _cut(self, X: Any, y: Any, known: list[np.ndarray]) -> tuple[Any, Any, np.ndarray]:
+        """Known stretches as samples: their X and y, and of which sample each is."""
+
+    @abstractmethod
+    def _allowed(self, y: Any, known: np.ndarray) -> np.ndarray:
+        """Which values of the variables of a sample agree with what is known."""
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
+    ) -> PartialTargets:
+        self.__dict__.pop("n_imputations_", None)
+        known = self._find_known(y)
+        if known is None:
+            return super().fit(X, y, sample_weight, node_weight)
+        check_targets(y, len(known))
+        weight = check_sample_weight(sample_weight, len(known))
+        if not any(own.any() for own in known):
+            raise ValueError("y has no known labels: there is nothing to learn from.")
+        pieces, targets, sample = self._cut(X, y, known)
+        model: PartialTargets = self._fit_pieces(pieces, targets, weight[sample])
+        if self.objective != "likelihood":
+            node_weight = [
+                own * (1.0 if node_weight is None else np.asarray(node_weight[i], float))
+                for i, own in enumerate(known)
+            ]
+        allowed = [model._allowed(own, mask) for own, mask in zip(y, known, strict=True)]
+        restrictions = [Restriction(off=np.flatnonzero(~own.ravel())) for own in allowed]
+        warm_start, last = self.warm_start, None
+        try:
+            for count in range(1, _ROUNDS + 1):
+                filled = model.predict_restricted(X, restrictions)
+                if last is not None and all(map(_is_same, filled, last)):
+                    break
+                super().fit(X, filled, sample_weight, node_weight)
+                model, last, self.warm_start, self.n_imputations_ = self, filled, True, count
+        finally:
+            self.warm_start = warm_start
+        return self
+
+    def _fit_pieces(self, X: Any, y: Any, weight: np.ndarray) -> PartialTargets:
+        own = clone(self).set_params(warm_start=False, callbacks=())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be optimal
+            return StructuredSVM.fit(own, X, y, weight)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return list(a) == list(b)
+
+
+def find_runs(known: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Lengths of the runs of known positions, and the sample of each."""
+    lengths, sample = [], []
+    for i, own in enumerate(known):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], own.astype(np.int8), [0]])))
+        lengths += (edges[1::2] - edges[::2]).tolist()
+        sample += [i] * (len(edges) // 2)
+    return np.array(lengths, dtype=np.int64), np.array(sample, dtype=np.int64)

@@ -1,0 +1,120 @@
+"""Targets of which some positions are unknown, of ChainSVM, SegmentSVM and SequenceTagger."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from contract.cases.segments import segment_svm
+from maxmargin import ChainSVM, SegmentSVM
+from maxmargin.estimators.restrictions import Restriction
+from maxmargin.tasks import SequenceTagger
+
+CENTRES = 2.0 * np.eye(3)
+
+
+def make_chains(n, seed):
+    """Sequences in which a label often follows itself."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        labels = [int(rng.integers(3))]
+        while len(labels) < 8:
+            labels.append(labels[-1] if rng.random() < 0.8 else int(rng.integers(3)))
+        X.append(CENTRES[labels] + rng.normal(size=(8, 3)))
+        y.append(["abc"[k] for k in labels])
+    return X, y
+
+
+def hide(y, share, seed=0):
+    rng = np.random.default_rng(seed)
+    return [[None if rng.random() < share else label for label in own] for own in y]
+
+
+X, Y = make_chains(30, 0)
+OTHERS, OTHER_LABELS = make_chains(40, 1)
+
+
+@pytest.mark.parametrize("objective", ["margin", "likelihood"])
+def test_chains_learn_from_partial_labels(objective):
+    options = {"objective": objective, "alpha": 0.05, "tol": 0.02, "max_epochs": 300}
+    full = ChainSVM(**options).fit(X, Y)
+    half = ChainSVM(**options).fit(X, hide(Y, 0.5))
+    assert not hasattr(full, "n_imputations_")
+    assert half.n_imputations_ >= 1
+    assert half.warm_start is False
+    assert half.classes_.tolist() == ["a", "b", "c"]
+    assert half.score(OTHERS, OTHER_LABELS) > full.score(OTHERS, OTHER_LABELS) - 0.06
+
+
+def test_objective_is_the_least_over_all_outputs_that_agree():
+    """At the end no other labels in the unknown places have a smaller loss, by enumeration."""
+    x, y = X[:6], [own[:5] for own in hide(Y[:6], 0.4, seed=3)]
+    x = [own[:5] for own in x]
+    model = ChainSVM(alpha=0.1, tol=1e-4, max_epochs=1000).fit(x, y)
+    filled = model.predict_restricted(x, [_known(own) for own in y])
+    for i, own in enumerate(y):
+        gaps = [t for t, label in enumerate(own) if label is None]
+        scores = {}
+        for labels in product("abc", repeat=len(gaps)):
+            full = list(own)
+            for t, label in zip(gaps, labels, strict=True):
+                full[t] = label
+            scores[tuple(full)] = _score(model, x[i], full)
+        assert scores[tuple(filled[i])] == pytest.approx(max(scores.values()))
+
+
+def _known(labels):
+    return Restriction(known={t: label for t, label in enumerate(labels) if label is not None})
+
+
+def _score(model, x, labels):
+    k = [model.classes_.tolist().index(label) for label in labels]
+    nodes = x @ model.node_coef_ + model.bias_
+    score = nodes[np.arange(len(k)), k].sum() + model.first_[k[0]] + model.last_[k[-1]]
+    return score + model.transition_coef_[k[:-1], k[1:]].sum()
+
+
+def test_forbidden_ends_bind_sequences_not_their_known_parts():
+    y = [[None, *own[1:]] for own in Y]
+    assert any(own[1] == "a" for own in y)
+    model = ChainSVM(forbidden_first=["a"], alpha=0.1, tol=0.05).fit(X, y)
+    assert all(own[0] != "a" for own in model.predict(OTHERS))
+
+
+def test_segments_learn_from_partial_labels():
+    kind = segment_svm()
+    y = []
+    for i, own in enumerate(kind.y):
+        hidden = own[i % len(own)]
+        y.append([(a, b, None) if (a, b) == hidden[:2] else (a, b, k) for a, b, k in own])
+    model = SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(kind.X, y)
+    assert model.n_imputations_ >= 1
+    assert model.score(kind.X, kind.y) > 0.8
+    long = [[(0, len(kind.X[0]), None)], *kind.y[1:]]
+    assert SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(kind.X, long).n_imputations_ >= 1
+
+
+def test_taggers_learn_from_partial_tags():
+    sentences = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]]
+    tags = [["D", "N", None], ["D", None, "V"], [None, "N", "V"]]
+    tagger = SequenceTagger().fit(sentences, tags)
+    assert tagger.predict([["a", "cat", "sleeps"]]) == [["D", "N", "V"]]
+    with pytest.raises(TypeError, match="sentence 0, token 2: the tag None"):
+        tagger.score(sentences, tags)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "y", "words"),
+    [
+        (ChainSVM(), [np.ones((2, 1))], [[None, None]], "no known labels"),
+        (ChainSVM(), [np.ones((3, 1))], [["a", None]], "sample 0"),
+        (SegmentSVM(), [np.ones((3, 1))], [[(0, 1, "a"), (1, 2, None)]], "sample 0: y ends at 2"),
+        (SegmentSVM(), [np.ones((3, 1))], [[(0, 1, "a"), (2, 3, None)]], "must follow each other"),
+        (SegmentSVM(), [np.ones((3, 1))], [[(0, 3, None)]], "no known labels"),
+        (SequenceTagger(), [["a"]], [[None]], "all tags are None"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(model, x, y, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(x, y)

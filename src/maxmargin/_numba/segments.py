@@ -81,33 +81,47 @@ def count_positions(layout, out):
                     positions[at + k] += segments[first + k]
 
 
+@compile_internal(types.void(FLOATS, FLOATS, INTS, FLOATS, INTS))
+def push_best(before, scores, lengths, best, back):
+    """Let segments of all lengths from one position on be the last ones, where they are better.
+
+    Ties go to the later call: to the shorter segment. There are no branches, for vectors.
+    """
+    for q in range(len(best)):
+        v = before[q] + scores[q]
+        better = v >= best[q]
+        best[q] = v if better else best[q]
+        back[q] = lengths[q] if better else back[q]
+
+
 @compile_ability
 def maximize(theta, layout, out, work, iwork):
-    """The best segments. work: 2 (n + 1) K + n M K, iwork: (n + 1) K. Returns their score.
+    """The best segments. Returns their score.
 
-    best[t, k]: of the first t positions, the last segment having label k; before[t, k]: of them, if
-    a segment with label k follows.
+    work: (n + 1) K + min(M, n) K + n M K, the last of these for positions; iwork: the first two.
+    best[t, k]: of the first t positions, the last segment having label k; before[length, k]: of the
+    positions before the present one, if a segment with label k follows, for each length again.
     """
     n, labels, most = layout[0], layout[1], layout[2]
-    size = (n + 1) * labels
-    best, before = work[:size], work[size : 2 * size]
-    positions, scores, table = divide_parts(theta, layout)
+    size, width = (n + 1) * labels, min(most, n) * labels
+    best, before = work[:size], work[size : size + width]
+    back, lengths = iwork[:size], iwork[size : size + width]
+    _, scores, table = divide_parts(theta, layout)
     if layout[3] != 0:
-        scores = work[2 * size : 2 * size + n * most * labels]
+        scores = work[size + width : size + width + n * most * labels]
         add_positions(theta, layout, scores)
-    before[:labels] = 0.0
-    for t in range(1, n + 1):
-        own = best[t * labels : (t + 1) * labels]
-        own[:] = -np.inf
-        for length in range(1, min(most, t) + 1):
-            s = t - length
-            first = (s * most + length - 1) * labels
-            for k in range(labels):
-                v = before[s * labels + k] + scores[first + k]
-                if v > own[k]:
-                    own[k] = v
-                    iwork[t * labels + k] = length
-        max_ahead(table, own, before[t * labels : (t + 1) * labels])
+    for q in range(width):
+        lengths[q] = q // labels + 1
+    before[:] = 0.0
+    best[:] = -np.inf
+    for s in range(n):
+        if s > 0:
+            max_ahead(table, best[s * labels : (s + 1) * labels], before[:labels])
+            for q in range(labels, width):
+                before[q] = before[q - labels]
+        own, first = min(most, n - s) * labels, s * most * labels
+        to = slice((s + 1) * labels, (s + 1) * labels + own)
+        push_best(before[:own], scores[first : first + own], lengths[:own], best[to], back[to])
     out[:] = 0.0
     positions, segments, pairs = divide_parts(out, layout)
     k = 0
@@ -117,7 +131,7 @@ def maximize(theta, layout, out, work, iwork):
     value = best[n * labels + k]
     t = n
     while t > 0 and value > -np.inf:
-        length = iwork[t * labels + k]
+        length = back[t * labels + k]
         t -= length
         segments[(t * most + length - 1) * labels + k] = 1.0
         for u in range(t, t + length if layout[3] != 0 else t):

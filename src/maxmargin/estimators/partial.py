@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.restrictions import Restriction
-from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.exceptions import ConvergenceWarning, SampleError
 from maxmargin.validation.samples import check_sample_weight, check_targets
 
 #: times that unknown positions are filled in, at most
@@ -63,10 +63,7 @@ class PartialTargets(StructuredSVM):
         pieces, targets, sample = self._cut(X, y, known)
         model: PartialTargets = self._fit_pieces(pieces, targets, weight[sample])
         if self.objective != "likelihood":
-            node_weight = [
-                own * (1.0 if node_weight is None else np.asarray(node_weight[i], float))
-                for i, own in enumerate(known)
-            ]
+            node_weight = self._weigh_known(known, node_weight)
         allowed = [model._allowed(own, mask) for own, mask in zip(y, known, strict=True)]
         restrictions = [Restriction(off=np.flatnonzero(~own.ravel())) for own in allowed]
         warm_start, last = self.warm_start, None
@@ -80,6 +77,21 @@ class PartialTargets(StructuredSVM):
         finally:
             self.warm_start = warm_start
         return self
+
+    def _weigh_known(self, known: list[np.ndarray], node_weight: Any) -> list[np.ndarray]:
+        """Costs of errors, none at positions that are unknown."""
+        if node_weight is None:
+            return [own.astype(np.float64) for own in known]
+        if len(node_weight) != len(known):
+            raise ValueError(f"X has {len(known)} samples, node_weight has {len(node_weight)}.")
+        found = []
+        for i, (own, weight) in enumerate(zip(known, node_weight, strict=True)):
+            if np.shape(weight) != own.shape:
+                raise SampleError.of(
+                    i, f": node_weight has shape {np.shape(weight)}, not {own.shape}."
+                )
+            found.append(np.asarray(weight, dtype=np.float64) * own)
+        return found
 
     def _fit_pieces(self, X: Any, y: Any, weight: np.ndarray) -> PartialTargets:
         own = clone(self).set_params(warm_start=False, callbacks=())

@@ -53,7 +53,9 @@ class SegmentSVM(PartialTargets):
     of shape (n, max_length, n_features), those of the segments that begin at each position, or a
     tuple of both. A target y is a list of segments (begin, end, label), in order, from 0 to n.
     `score` is the F1 score of segments, over all samples. Of stretches (begin, end, None), as long
-    as one likes, it is unknown how they are cut; see the same of `ChainSVM`.
+    as one likes, it is unknown how they are cut; see the same of `ChainSVM`. `predict_marginals`
+    gives for each position the probabilities of labels whose segment begins there, then of those
+    whose segment goes on there.
 
     Parameters
     ----------

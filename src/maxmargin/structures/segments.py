@@ -172,7 +172,8 @@ class SegmentOracle(CompiledOracle):
     def scratch(self, layout: Layout) -> tuple[int, int]:
         n, labels = _sides(layout)
         scores = n * self.structure.max_length * labels if self.structure.positions else 0
-        return (4 * n + 8 + labels) * labels + n + 1 + scores, (n + 1) * labels
+        width = min(n, self.structure.max_length) * labels
+        return (4 * n + 8 + labels) * labels + n + 1 + width + scores, (n + 1) * labels + width
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         theta = check_scores(self.structure, theta, layout)

@@ -108,6 +108,12 @@ def test_segments_have_texts_and_lists(tagger):
         ({}, [["a", "b"]], [["B-O", "O"]], "found 'B-O'"),
         ({}, [[{"w": "a"}, {"w": "b"}]], [["B-X", "O"]], "needs tokens that are str or tuples"),
         ({"max_length": 1}, [["a", "b", "c"]], [["B-X", "I-X", "O"]], "max_length=1 allows 1 to 1"),
+        (
+            {"gazetteer": {"a": "b c"}},
+            [["a", "b"]],
+            [["B-X", "O"]],
+            "'a' must be a list of phrases",
+        ),
         ({"gazetteer": {"a": 3}}, [["a", "b"]], [["B-X", "O"]], "gazetteer"),
     ],
 )

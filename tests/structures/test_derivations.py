@@ -193,6 +193,7 @@ def test_the_builder_refuses_what_is_no_program(monkeypatch):
         ({"part_ptr": [0, 0, 2]}, "part_ptr must rise"),
         ({"parts": [5]}, "parts must be"),
         ({"parts": [0.5]}, "parts must be an array"),
+        ({"n_parts": 10**12}, "n_parts is 1000000000000"),
     ],
 )
 def test_layouts_are_checked_before_compiled_code_reads_them(change, words):

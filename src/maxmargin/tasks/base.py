@@ -211,9 +211,18 @@ class StructureTask(Task):
         return found
 
     def _fit_model(
-        self, fresh: StructuredSVM, learned: dict[str, Any], rows: Any, targets: Any, weight: Any
+        self,
+        fresh: StructuredSVM,
+        learned: dict[str, Any],
+        rows: Any,
+        targets: Any,
+        weight: Any,
+        **options: Any,
     ) -> None:
-        """Fit a model to rows and targets, and set what was learned."""
+        """Fit a model to rows and targets, and set what was learned.
+
+        options : of the model, where they are not those of the task.
+        """
         knowing = self._knowing(learned, fresh)
 
         def on_rows(stopping: EarlyStopping) -> None:
@@ -223,7 +232,7 @@ class StructureTask(Task):
             stopping.metric = stopping.metric or self._measure
 
         with self._watched(on_rows) as callbacks:
-            model = self._start(fresh).set_params(callbacks=callbacks)
+            model = self._start(fresh).set_params(callbacks=callbacks, **options)
             with self._learning(**learned, model_=model):
                 model.fit(rows, targets, weight)
 

@@ -60,6 +60,28 @@ def test_the_same_seed_gives_the_same_bits(parser):
     assert np.array_equal(again.labeler_.coef_, parser.labeler_.coef_)
 
 
+def test_relations_are_learned_by_the_weights_of_sentences():
+    renamed = [[(head, "other") for head, _ in tree] for tree in TREES]
+    weight = np.repeat([1.0, 0.0], len(TREES))
+    own = DependencyParser(max_epochs=2, guided=False)
+    own.fit([*SENTENCES, *SENTENCES], [*TREES, *renamed], weight)
+    assert own.score(SENTENCES, TREES) > 0.8
+
+
+def test_the_time_limit_is_for_all_models_together():
+    own = fit(time_limit=100.0)
+    assert 0.0 < own.model_.time_limit < 100.0
+    assert fit(time_limit=1e-6, max_epochs=1).predict(OTHERS[:1])
+
+
+def test_margins_of_heads_are_those_of_trees(parser):
+    rows, _, _ = parser._rows(OTHERS[:3], OTHER_TREES[:3])
+    for own, margins in zip(OTHERS, parser.model_.margins(rows), strict=False):
+        assert margins.shape == (len(own),)
+        best, second = (score for _, score in parser.predict_k_best([own], 2)[0])
+        assert margins.min() == pytest.approx(best - second)
+
+
 def test_tuples_are_read_like_dicts(parser):
     tuples = [[(t["form"], t["upos"], t["lemma"]) for t in own] for own in SENTENCES]
     others = [[(t["form"], t["upos"], t["lemma"]) for t in own] for own in OTHERS]

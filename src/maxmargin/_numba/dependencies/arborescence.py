@@ -28,7 +28,7 @@ from maxmargin._numba.compile import (
     types,
 )
 
-INT = types.int64
+INT, FLOAT = types.int64, types.float64
 
 
 class Arcs(NamedTuple):
@@ -168,9 +168,9 @@ def connect(arcs, start, number, size):
     return number
 
 
-@compile_ability
-def maximize(theta, layout, out, work, iwork):
-    """The best tree. work: 2 N N + 2 N, iwork: 2 N N + 10 N. Returns its score."""
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
+def find_best(theta, layout, out, work, iwork):
+    """See `maximize`."""
     n, single_root = layout[0], layout[1] != 0
     size = n + 1
     arcs = make_arcs(work, iwork, size)
@@ -197,3 +197,38 @@ def maximize(theta, layout, out, work, iwork):
             arcs.above[lower] = -2
             lower = higher
     return -np.inf if single_root and roots > 1 else value
+
+
+@compile_ability
+def maximize(theta, layout, out, work, iwork):
+    """The best tree. work: 2 N N + 2 N, iwork: 2 N N + 10 N. Returns its score."""
+    return find_best(theta, layout, out, work, iwork)
+
+
+@compile_ability
+def max_marginals(theta, layout, out, work, iwork):
+    """The score of the best tree with each arc, found for one arc after another, O(n^4).
+
+    work: 2 (n N) more than that of maximize. Returns the score of the best.
+    """
+    n = layout[0]
+    size = n + 1
+    fixed, z, rest = work[: n * size], work[n * size : 2 * n * size], work[2 * n * size :]
+    value = find_best(theta, layout, z, rest, iwork)
+    out[:] = -np.inf
+    for p in range(n * size):
+        if z[p] > 0.0:
+            out[p] = value
+    for p in range(n * size):
+        fixed[p] = theta[p]
+    for d in range(n):
+        for p in range(d * size, (d + 1) * size):
+            fixed[p] = -np.inf
+        for p in range(d * size, (d + 1) * size):
+            if out[p] == -np.inf and p != d * size + d + 1 and theta[p] > -np.inf:
+                fixed[p] = theta[p]
+                out[p] = find_best(fixed, layout, z, rest, iwork)
+                fixed[p] = -np.inf
+        for p in range(d * size, (d + 1) * size):
+            fixed[p] = theta[p]
+    return value

@@ -231,3 +231,49 @@ def marginals(theta, layout, out, work, iwork):
                     right[(s + k) * size + s] += own[k]
                     left[t * size + s + k + 1] += own[k]
     return value
+
+
+@compile_internal(types.void(FLOATS, FLOATS, FLOAT, FLOATS, INT, INT, FLOATS))
+def raise_outside(a, b, outside, of_a, first, step, of_b):
+    """Best scores outside of the halves of splits, from that outside of the span that is split.
+
+    of_a[first + step k] is that of the half which scores a[k], of_b[k] that of b[k].
+    """
+    for k in range(len(a)):
+        at = first + step * k
+        of_a[at] = max(of_a[at], outside + b[k])
+        of_b[k] = max(of_b[k], outside + a[k])
+
+
+@compile_ability
+def max_marginals(theta, layout, out, work, iwork):
+    """The score of the best tree with each arc. work: 10 N N. Returns that of the best."""
+    n, single_root = layout[0], layout[1] != 0
+    size = n + 1
+    square = size * size
+    spans = make_spans(work, size)
+    value = fill_spans(theta, n, single_root, spans, largest_sum)
+    out[:] = -np.inf
+    right, left = work[6 * square : 7 * square], work[7 * square : 8 * square]
+    right_arc, left_arc = work[8 * square : 9 * square], work[9 * square : 10 * square]
+    work[6 * square : 10 * square] = -np.inf
+    right[n * size] = 0.0
+    # in the order of `marginals`
+    for t in range(n, 0, -1):
+        for s in range(t):
+            row, end = s * size, t * size
+            a, b = spans.right_arc[row + s + 1 : row + t + 1], spans.right_at_end[end + s + 1 :]
+            raise_outside(a, b, right[end + s], right_arc, row + s + 1, 1, right[end + s + 1 :])
+            if s > 0:
+                a, b = spans.left[row + s : row + t], spans.left_arc_at_end[end + s :]
+                raise_outside(a, b, left[end + s], left, row + s, size, left_arc[end + s :])
+                out[(s - 1) * size + t] = left_arc[end + s] + spans.left_arc_at_end[end + s]
+            out[(t - 1) * size + s] = right_arc[row + t] + spans.right_arc[row + t]
+            # what is outside of the two words and of the arc between them
+            outside = right_arc[row + t] + theta[(t - 1) * size + s]
+            if s > 0:
+                outside = max(outside, left_arc[end + s] + theta[(s - 1) * size + t])
+            splits = 1 if s == 0 and single_root else t - s
+            a, b = spans.right[row + s : row + s + splits], spans.left_at_end[end + s + 1 :]
+            raise_outside(a, b, outside, right, row + s, size, left[end + s + 1 :])
+    return value

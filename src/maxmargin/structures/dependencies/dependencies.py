@@ -204,6 +204,7 @@ class ProjectiveOracle(DependencyOracle):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "dependencies.projective",
         "marginals": "dependencies.projective",
+        "max_marginals": "dependencies.projective",
         "project": "dependencies.project",
     }
 
@@ -234,12 +235,13 @@ class ArborescenceOracle(DependencyOracle):
 
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "dependencies.arborescence",
+        "max_marginals": "dependencies.arborescence",
         "marginals": "dependencies.matrix_tree",
         "project": "dependencies.project",
     }
 
     def _own_scratch(self, size: int) -> tuple[int, int]:
-        return 2 * size * (size + 1), 2 * size**2 + 10 * size
+        return 4 * size * (size + 1), 2 * size**2 + 10 * size
 
 
 def n_words(layout: Layout) -> int:

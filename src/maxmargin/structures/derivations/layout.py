@@ -50,6 +50,8 @@ class DerivationLayout(Frozen):
         return int(self.heads[-1]) + 1
 
     def _check(self) -> None:
+        if not 0 <= self.n_parts <= LARGEST:
+            raise ValueError(f"n_parts is {self.n_parts}, expected a number from 0 to {LARGEST}.")
         rise = np.diff(self.heads, prepend=-1)
         if not len(rise) or rise.min() < 0 or rise.max() > 1:
             raise ValueError("heads must be 0, 0, ..., 1, ...: every item has a step, in order.")

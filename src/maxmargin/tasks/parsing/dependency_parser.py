@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,8 +19,9 @@ from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import attachment_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Dependencies
+from maxmargin.structures.dependencies.heads import lift_arcs
 from maxmargin.tasks.base import Prepared, StructureTask
-from maxmargin.tasks.parsing.arcs import Arcs
+from maxmargin.tasks.parsing.arcs import Arcs, first_structure
 from maxmargin.tasks.parsing.reports import ParsingReport
 from maxmargin.tasks.parsing.rows import learn_longest, number_features, relation_rows
 from maxmargin.tasks.parsing.tokens import (
@@ -102,8 +104,9 @@ class DependencyParser(StructureTask):
         2 ** 22.
     guided : bool, default=True
         Whether trees are predicted twice: the second time with features of the first tree, so that
-        arcs know of siblings and of what is above and below them (Martins et al. 2008). In training
-        the first trees are of parsers that did not see the sentence, one for each third.
+        arcs know of siblings and of what is above and below them (Martins et al. 2008). The first
+        tree is projective. In training it is of parsers that did not see the sentence, one for each
+        third.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, trees)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -195,6 +198,7 @@ class DependencyParser(StructureTask):
             The fitted estimator.
         """
         check_options(self)
+        started = perf_counter()
         sentences = check_sentences(sentences)
         lengths = [len(sentence) for sentence in sentences]
         heads, relations = check_trees(trees, lengths, bool(self.single_root))
@@ -219,35 +223,47 @@ class DependencyParser(StructureTask):
             "columns_": np.array(columns, dtype=str), "longest_": learn_longest(coded, own),
         }  # fmt: skip
         whole = coded if used == kept else codes.encode([sentences[i] for i in kept])
-        learned |= self._fit_labeler(whole, [heads[i] for i in kept], [relations[i] for i in kept])
+        learned |= self._fit_labeler(
+            whole, [heads[i] for i in kept], [relations[i] for i in kept],
+            None if sample_weight is None else np.repeat(weight[kept], whole.lengths),
+        )  # fmt: skip
         numbers = np.full(1 << self._bits(int(coded.lengths.sum())), -1, dtype=np.int32)
         learned["numbers_"], flat = numbers, _flat(own)
         guides = np.empty(0, dtype=np.int64)
         learned["guide_"] = np.empty(0)
         count = number_features(coded, flat, guides, numbers, 0)
-        arcs = Arcs(
-            coded,
-            own,
-            learned["longest_"],
-            numbers,
-            Dependencies(bool(projective), bool(self.single_root)),
-        )
+        structure = Dependencies(bool(projective), bool(self.single_root))
+        arcs = Arcs(coded, own, learned["longest_"], numbers, first_structure(structure))
         if self.guided and len(own) >= _FOLDS:
-            guide, guides = self._fit_guides(arcs, count)
+            lifted = arcs._replace(heads=[lift_arcs(heads) for heads in own])
+            guide, guides = self._fit_guides(lifted, count, self._time_left(started))
             count = number_features(coded, flat, guides, numbers, count)
             # a feature of some arc may share its hash with one that has a number now
             learned["guide_"] = np.pad(guide, (0, count - len(guide)))
-
-        self._fit_model(self._model(arcs), learned, arcs.rows(guides, count), own, weight[used])
+        rows = arcs.rows(guides, count)
+        self._fit_model(
+            self._model(structure, len(own)), learned, rows, own, weight[used],
+            time_limit=self._time_left(started),
+        )  # fmt: skip
         return self
 
-    def _fit_guides(self, arcs: Arcs, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of the first trees, and first trees of parsers that did not see the sentence."""
+    def _time_left(self, started: float) -> float | None:
+        if self.time_limit is None:
+            return None
+        return max(self.time_limit - (perf_counter() - started), 1e-3)
+
+    def _fit_guides(
+        self, arcs: Arcs, count: int, seconds: float | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the first trees, and first trees of parsers that did not see the sentence.
+
+        seconds : at most half of them are used; None means no limit.
+        """
         none, n = np.empty(0, dtype=np.int64), len(arcs.heads)
         found: list[np.ndarray] = [none] * n
-        model = self._model(arcs).set_params(
+        model = self._model(arcs.structure, n).set_params(
             max_epochs=min(_FIRST_EPOCHS, self.max_epochs), random_state=self.random_state,
-            time_limit=None if self.time_limit is None else self.time_limit / (2 * _FOLDS),
+            time_limit=None if seconds is None else seconds / (2 * (_FOLDS + 1)),
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -267,12 +283,12 @@ class DependencyParser(StructureTask):
             return self.bits
         return min(max((_PER_WORD * n_words - 1).bit_length(), 12), 22)
 
-    def _model(self, arcs: Arcs) -> StructuredSVM:
+    def _model(self, structure: Dependencies, n: int) -> StructuredSVM:
         margin = self.objective == "margin"
         solver = BCFW(cache=OracleCache(10, 1)) if margin else "auto"
-        alpha = (30.0 if margin else 1.0) / len(arcs.heads)
+        alpha = (30.0 if margin else 1.0) / n
         return StructuredSVM(
-            arcs.structure,
+            structure,
             objective=self.objective,
             loss="hamming-sum",
             alpha=alpha if self.alpha is None else self.alpha,
@@ -280,7 +296,7 @@ class DependencyParser(StructureTask):
         )
 
     def _fit_labeler(
-        self, coded: Coded, heads: list[list[int]], relations: list[list[str]]
+        self, coded: Coded, heads: list[list[int]], relations: list[list[str]], weight: Any
     ) -> dict[str, Any]:
         """The model of relations, learned from true arcs."""
         names = np.array([relation for own in relations for relation in own])
@@ -291,8 +307,9 @@ class DependencyParser(StructureTask):
         labeler = MulticlassSVM(
             alpha=10.0 / len(names), loss="hamming-sum", tol=0.02, max_epochs=30, bias=False,
             solver=BCFW(cache=OracleCache(10, 1)), random_state=self.random_state,
+            time_limit=self.time_limit,
         )  # fmt: skip
-        labeler.fit(relation_rows(coded, _flat(heads), bits), names)
+        labeler.fit(relation_rows(coded, _flat(heads), bits), names, weight)
         # as large as the treebank, and not used again
         labeler.result_ = replace(labeler.result_, state=None)  # type: ignore[arg-type]
         return {"labeler_": labeler, "relations_": labeler.classes_}
@@ -380,7 +397,9 @@ class DependencyParser(StructureTask):
         kept = [i for i, own in enumerate(inputs) if len(own)]
         heads = [[head for head, _ in truth[i]] for i in kept]
         coded = self._codes().encode([inputs[i] for i in kept])
-        arcs = Arcs(coded, heads, self.longest_, self.numbers_, self.model_.structure)
+        arcs = Arcs(
+            coded, heads, self.longest_, self.numbers_, first_structure(self.model_.structure)
+        )
         return arcs.rows(arcs.predict(self.guide_), int(self.numbers_.max()) + 1), heads, kept
 
     def _measure(self, targets: Any, outputs: Any) -> float:
@@ -402,21 +421,26 @@ class DependencyParser(StructureTask):
                 UserWarning,
                 stacklevel=3,
             )
-        arcs = Arcs(coded, [], self.longest_, self.numbers_, self._structure())
+        arcs = Arcs(coded, [], self.longest_, self.numbers_, first_structure(self._structure()))
         return arcs.scores(as_dense(self.model_.coef_), self.guide_)
 
     def _layout(self, sample: Any) -> tuple[int] | None:
         n = len(sample) // arc_features.WIDTH - 3
         return (n,) if n else None
 
+    def _find_best(self, oracle: Any, theta: np.ndarray, layout: Any) -> np.ndarray:
+        # scores are sums of finite weights: to check them takes longer than to find the tree
+        return oracle._call("maximize", theta, layout)[0]
+
     def _output(self, z: np.ndarray | None, sample: Any) -> Tree:
         """The tree of heads, with their relations."""
         if z is None:
             return []
-        heads = self._structure().decode(z, self._layout(sample))
+        n = len(sample) // arc_features.WIDTH - 3
+        heads = z.reshape(n, n + 1).argmax(axis=1)
         if self.labeler_ is None:
             return [(head, str(self.relations_[0])) for head in heads.tolist()]
-        w, count, n = as_dense(self.labeler_.coef_), len(self.relations_), len(heads)
+        w, count = as_dense(self.labeler_.coef_), len(self.relations_)
         out, kin, ids = (np.empty(size, np.int64) for size in (n, 5 * (n + 1), 64))
         mask = self.labeler_.n_features_in_ - 1
         arc_features.label_arcs(sample, heads, mask, w, count, out, kin, ids, np.empty(count))
@@ -438,7 +462,9 @@ class DependencyParser(StructureTask):
         known = self.n_features_in_
         if count < 2 or count & (count - 1) or numbers.max() >= known:
             raise ValueError("DependencyParser: numbers_ is not what fit leaves")
-        if self.guide_.shape not in ((0,), (known,)) or self.guide_.dtype != np.float64:
+        guide = self.guide_
+        fitting = guide.shape in ((0,), (known,)) and guide.dtype == np.float64
+        if not fitting or not np.isfinite(guide).all():
             raise ValueError("DependencyParser: guide_ is not what fit leaves")
         if self.labeler_ is not None:
             check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin._numba.parsing.arc_features import CONJUNCTION, INDEX, PUNCTUATION, VERB, WIDTH
+from maxmargin._numba.parsing.arc_features import CONJUNCTION, INDEX, PUNCTUATION, VERB
 from maxmargin.exceptions import SampleError
 
 #: columns of CoNLL-U that are read
@@ -78,66 +78,57 @@ class TokenCodes:
     def __init__(self, tags: Sequence[str], columns: Sequence[str]):
         self.numbers = {tag: k for k, tag in enumerate(tags, start=1)}
         self.columns = list(columns) or ["form", "upos"]  # where none were learned
-        self._known: dict[tuple[str, ...], list[int]] = {}
-        self._clean: dict[tuple[Any, ...], tuple[str, ...]] = {}
-        start, root, end = (self._row((f"<{name}>", *[f"<{name}>"] * 2, "", ""))
-                            for name in ("start", "root", "end"))  # fmt: skip
-        root[INDEX] = 0
-        self._before, self._after = [start, root], [end]
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._rows = [self._row((f"<{name}>", *[f"<{name}>"] * 2, "", ""))
+                      for name in ("start", "root", "end")]  # fmt: skip
+        self._rows[1][INDEX] = 0
 
     def encode(self, sentences: Sequence[Sequence[Token]]) -> Coded:
         """The codes of all tokens."""
-        rows: list[list[int]] = []
+        rows: list[int] = []
         lengths = np.empty(len(sentences), dtype=np.int64)
         for i, sentence in enumerate(sentences):
-            rows += self._before
-            for t, token in enumerate(sentence):
-                values = self._values(i, t, token)
-                found = self._known.get(values)
-                if found is None:
-                    found = self._known[values] = self._row(values)
-                rows.append(found)
-            rows += self._after
+            rows += (0, 1)
+            rows += [self._number(i, t, token) for t, token in enumerate(sentence)]
+            rows.append(2)
             lengths[i] = len(sentence) + 3
         ptr = np.concatenate([[0], np.cumsum(lengths)])
-        return Coded(np.array(rows, dtype=np.int64).reshape(-1, WIDTH), ptr)
+        return Coded(np.array(self._rows, dtype=np.int64)[np.array(rows, dtype=np.int64)], ptr)
 
     def texts(self, sentences: Sequence[Sequence[Token]]) -> list[list[tuple[str, ...]]]:
         """The texts of all tokens, in the order of COLUMNS."""
         return [
-            [self._values(i, t, token) for t, token in enumerate(sentence)]
+            [_check_texts(i, t, token, self._raw(i, t, token)) for t, token in enumerate(sentence)]
             for i, sentence in enumerate(sentences)
         ]
 
-    def _values(self, i: int, t: int, token: Token) -> tuple[str, ...]:
-        """The texts of a token, in the order of COLUMNS; checked once for each that differs."""
+    def _number(self, i: int, t: int, token: Token) -> int:
+        """The number of a token's row; checked once for each that differs."""
+        raw = self._raw(i, t, token)
+        try:
+            found = self._numbers.get(raw)
+        except TypeError:  # something that has no hash is not a str
+            found = None
+        if found is None:
+            self._rows.append(self._row(_check_texts(i, t, token, raw)))
+            found = self._numbers[raw] = len(self._rows) - 1
+        return found
+
+    def _raw(self, i: int, t: int, token: Token) -> tuple[Any, ...]:
+        """What a token has in the order of COLUMNS."""
         get: Any
-        if isinstance(token, Mapping):
-            get = token.get
-        elif isinstance(token, tuple | list):
+        if isinstance(token, tuple | list):
             get = dict(zip(self.columns, token, strict=False)).get
         elif isinstance(token, str):
             get = {"form": token}.get
+        elif isinstance(token, Mapping):
+            get = token.get
         else:
             raise TypeError(
                 f"sentence {i}, token {t}: a {type(token).__name__}, expected a tuple (form, upos,"
                 " ...) or a dict with names of columns of CoNLL-U."
             )
-        raw = get("form"), get("upos"), get("xpos"), get("feats"), get("lemma")
-        try:
-            found = self._clean.get(raw)
-        except TypeError:  # something that has no hash is not a str
-            found = None
-        if found is None:
-            if not raw[0] or not all(value is None or isinstance(value, str) for value in raw):
-                raise SampleError.of(
-                    i,
-                    f", token {t}: {token!r} has no form, or columns that are not str.",
-                    noun="sentence",
-                )
-            rest = ("" if value in (None, "_") else value for value in raw[1:])
-            found = self._clean[raw] = (raw[0], *rest)
-        return found
+        return get("form"), get("upos"), get("xpos"), get("feats"), get("lemma")
 
     def _row(self, values: tuple[str, ...]) -> list[int]:
         form, tag, fine, feats, lemma = values
@@ -150,6 +141,14 @@ class TokenCodes:
             _code(feats), *morphology, _code(lower[-3:]),
             min(self.numbers.get(tag, MOST_TAGS + 1), MOST_TAGS + 1), _kind(form, tag),
         ]  # fmt: skip
+
+
+def _check_texts(i: int, t: int, token: Token, raw: tuple[Any, ...]) -> tuple[str, ...]:
+    if not raw[0] or not all(value is None or isinstance(value, str) for value in raw):
+        raise SampleError.of(
+            i, f", token {t}: {token!r} has no form, or columns that are not str.", noun="sentence"
+        )
+    return (raw[0], *("" if value in (None, "_") else value for value in raw[1:]))
 
 
 def _code(text: str) -> int:

@@ -1,9 +1,12 @@
 """Free energies of loops, as far as parts of `NestedPairs` can tell them.
 
-Stacked pairs, loop initiation, ends of helices and sides of interior loops are those of the
-nearest neighbour model at 37 degrees (Xia et al. 1998; Mathews et al. 1999 and 2004), in kcal/mol.
-The rest is approximate and was not compared with its tables: dangling bases, one number each for
-mismatches, for loops of 1 x 1 and 1 x 2, for stable hairpins of four bases and for multiloops.
+Stacked pairs, dangling bases, loop initiation, ends of helices and sides of interior loops are
+those of the nearest neighbour model at 37 degrees (Xia et al. 1998; Mathews et al. 1999 and 2004;
+Turner and Mathews 2010), in kcal/mol; they equal the tables of ViennaRNA's rna_turner2004.par. The
+rest is approximate, one number each: mismatches of hairpins (-2.5 to 0.2 in the tables) and of
+interior loops, loops of 1 x 1 and 1 x 2, stable hairpins of four bases, multiloops (1999: 3.4, and
+0.4 for each branch). With 3.4, and mismatches and 1 x 1 of the tables, families that were not
+learned from were folded a little worse: mean F1 0.552 instead of 0.563, from 60 sequences.
 """
 
 from __future__ import annotations

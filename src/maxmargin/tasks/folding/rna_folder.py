@@ -39,6 +39,10 @@ from maxmargin.validation.samples import as_dense, check_sample_weight
 Sequences = Sequence[str]
 #: how much more pairs of the second pass are worth; by folds of PseudoBase
 _SECOND = 2.0
+#: bases of a sequence that is decoded by the model's own probabilities. Errors of scores add up
+#: over the loops of a sequence, so that scores of longer ones count less and those of shorter ones
+#: more; by families of ArchiveII that were not learned from.
+_LENGTH, _SHARPEST = 250, 1.5
 #: sequences that are compared with each other, which takes some seconds
 _MOST_COMPARED = 5000
 
@@ -76,8 +80,8 @@ class RNAFolder(StructureTask):
         Whether predicted pairs may cross: the bases that are left over are folded once more.
         `is_exact_` tells that this is not a maximum.
     decoding : {"expected", "best"}, default="expected"
-        The structure with most right bases to be expected by the probabilities of pairs, or the
-        one of largest score.
+        The structure with most right bases to be expected by the probabilities of pairs, sharper
+        ones for short sequences than for long ones, or the one of largest score.
     gamma : float, default=2.0
         What a right pair is worth, beside two right unpaired bases; more means more pairs.
     max_samples : int or None, default=200
@@ -225,9 +229,10 @@ class RNAFolder(StructureTask):
         if self.decoding == "best" and worth == 1.0:
             found = structure.decode(structure.maximize(theta, layout), layout)
             return [(i, j) for i, j in found.tolist()]
-        p = structure.marginals(theta / self.temperature_, layout)[: len(layout.pairs)]
-        i, j = layout.pairs.T
-        n = layout.n_positions
+        n, (i, j) = layout.n_positions, layout.pairs.T
+        # what was left over is folded by the model's own probabilities, at any length
+        sharpness = min(np.sqrt(_LENGTH / n), _SHARPEST) if worth == 1.0 else 1.0
+        p = structure.marginals(theta * (sharpness / self.temperature_), layout)[: len(i)]
         unpaired = 1.0 - np.bincount(i, p, n) - np.bincount(j, p, n)
         gain = 2.0 * self.gamma * worth * p - unpaired[i] - unpaired[j]
         plain = NestedLayout(n, layout.pairs)

@@ -13,8 +13,10 @@ from contract.problems import graph_map, tree_map
 from maxmargin import Graph
 from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
+from maxmargin.features.base import join_packed, pack, part_features
 from maxmargin.problem import Problem
-from maxmargin.structures import GraphCut, Structure, Tree, TreeLayout
+from maxmargin.samples import Samples
+from maxmargin.structures import Finite, GraphCut, Structure, Tree, TreeLayout
 from maxmargin.validation.samples import Rows
 from reference import features as reference, trees
 
@@ -354,3 +356,28 @@ def test_samples_packed_in_parts_are_as_packed_at_once(monkeypatch):
     n_parts[4] += 1
     with pytest.raises(SampleError, match="sample 4: 1 rows"):
         features.pack(rows, 3, n_parts)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_rows_of_few_columns_are_packed_without_a_copy(bias):
+    rng = np.random.default_rng(0)
+    lengths = np.array([6, 1, 9])
+    rows = Rows(sparse.csr_array(sparse.random(16, 3, 0.7, random_state=1)), lengths)
+    features = PartFeatures(bias)
+    shared = features.pack(rows, 1, lengths)
+    assert np.shares_memory(shared.index, shared.global_index)
+    assert bias or np.shares_memory(shared.value, rows.matrix.data)
+    copied = join_packed(
+        pack(features.groups(rows.part(i, i + 1), 1, lengths[i : i + 1]), shared.dim)
+        for i in range(3)
+    )
+    z, w = rng.random(16), rng.random(shared.dim)
+    one, other = (Samples(Finite(), [(int(n),) for n in lengths], p) for p in (shared, copied))
+    for i in range(3):
+        assert np.allclose(one.scores(w, i), other.scores(w, i), rtol=0, atol=1e-14)
+    sums = [part_features(p, shared.dim).T @ z for p in (shared, copied)]
+    assert np.allclose(*sums, rtol=0, atol=1e-14)
+    # of many columns each sample has its own
+    wide = Rows(sparse.csr_array(sparse.random(16, 300, 0.1, random_state=1)), lengths)
+    own = PartFeatures().pack(wide, 1, lengths)
+    assert not np.shares_memory(own.index, own.global_index)

@@ -201,7 +201,9 @@ class FeatureMap(Checked, BaseEstimator):
             except SampleError as error:
                 raise error.renumbered(list(range(first, last))) from error
 
-        packed = join_packed(pack_part(*part) for part in _in_parts(X, len(n_parts)))
+        packed = self._share(X, n_parts, dim)
+        if packed is None:
+            packed = join_packed(pack_part(*part) for part in _in_parts(X, len(n_parts)))
         found = np.diff(packed.part_ptr)
         if not np.array_equal(found, n_parts):
             i = int(np.flatnonzero(found != n_parts)[0])
@@ -209,6 +211,36 @@ class FeatureMap(Checked, BaseEstimator):
                 i, f": its features describe {found[i]} parts, its structure has {n_parts[i]}."
             )
         return packed
+
+    def _share(self, X: Any, n_parts: np.ndarray, dim: int) -> PackedFeatures | None:
+        """Checked samples as flat arrays without a copy, if the map can do that; else None."""
+        return None
+
+
+def share_rows(group: Group, dim: int) -> PackedFeatures | None:
+    """Pack rows of width 1 without a copy: each sample's own weights are all columns.
+
+    None if samples have fewer non-zeros than there are columns, of which each would gather all.
+    """
+    n = len(group.counts)
+    matrix, counts, width, base = _checked(0, group, n, dim)
+    if width != 1 or base != 0 or matrix.shape[1] * n > matrix.nnz:
+        return None
+    index = _columns(matrix)
+    rows = _pointers(counts)
+    return PackedFeatures(
+        row_ptr=rows,
+        width=np.ones(matrix.shape[0], dtype=np.int32),
+        indptr=matrix.indptr.astype(np.int64),
+        index=index,
+        global_index=index.view(np.uint32),
+        value=np.empty(0) if _is_one(matrix.data) else matrix.data.astype(np.float64, copy=False),
+        block_ptr=np.arange(n + 1),
+        block_start=np.zeros(n, dtype=np.uint32),
+        block_width=np.full(n, matrix.shape[1], dtype=np.int32),
+        part_ptr=rows,
+        dim=dim,
+    )
 
 
 def _in_parts(X: Any, n: int) -> Iterator[tuple[int, int, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.features.base import FeatureMap, Group, append_ones
+from maxmargin.features.base import FeatureMap, Group, PackedFeatures, append_ones, share_rows
 from maxmargin.validation.options import Count
 from maxmargin.validation.samples import Rows, check_rows
 
@@ -47,3 +47,8 @@ class PartFeatures(FeatureMap):
         if self.bias:
             matrix = append_ones(matrix, np.arange(matrix.shape[0]))
         return [Group(matrix, X.lengths, self.labels, 0)]
+
+    def _share(self, X: Any, n_parts: np.ndarray, dim: int) -> PackedFeatures | None:
+        # rows that are not yet in one matrix are copied anyway, and then better by parts
+        known = isinstance(X, Rows) and self.labels == 1
+        return share_rows(self.groups(X, 1, n_parts)[0], dim) if known else None

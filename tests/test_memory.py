@@ -1,11 +1,13 @@
 """Memory that is free, and that this process uses."""
 
+import itertools
 import mmap
 
 import numpy as np
 import pytest
 
 from maxmargin import memory
+from maxmargin._numba.packed_samples import Points
 
 
 def test_free_memory_is_told_or_unlimited(monkeypatch):
@@ -77,3 +79,18 @@ def test_arrays_grow_in_place():
     array = np.arange(3.0)
     memory.append_in_place(array, np.array([7.0, 8.0]))
     assert array.tolist() == [0.0, 1.0, 2.0, 7.0, 8.0]
+
+
+def test_sparse_points_are_arrays_sample_by_sample():
+    rng = np.random.default_rng(0)
+    part_ptr = np.array([0, 4, 4, 9, 12])
+    dense = np.where(rng.random(12) < 0.4, rng.random(12), 0.0)
+    where = rng.permutation(np.flatnonzero(dense))
+    where = where[np.argsort(np.searchsorted(part_ptr, where, side="right"), kind="stable")]
+    ptr = np.searchsorted(np.sort(where), part_ptr)
+    part = where - np.repeat(part_ptr[:-1], np.diff(ptr))
+    points = memory.SparsePoints(Points(ptr, part.astype(np.int32), dense[where]), part_ptr)
+    assert len(points) == 12
+    assert np.array_equal(points[:], dense)
+    for a, b in itertools.combinations(part_ptr, 2):
+        assert np.array_equal(points[a:b], dense[a:b])

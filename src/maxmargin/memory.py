@@ -115,6 +115,29 @@ class CompactArray:
         return found
 
 
+class SparsePoints:
+    """Points of all samples, one after the other, by their non-zeros; slices of it are arrays.
+
+    points : `Points` of the samples. part_ptr (n + 1): where each sample's parts begin.
+    """
+
+    def __init__(self, points: Any, part_ptr: np.ndarray):
+        self.points, self.part_ptr = points, part_ptr
+
+    def __len__(self) -> int:
+        return int(self.part_ptr[-1])
+
+    def __getitem__(self, own: slice) -> np.ndarray:
+        """The points of some samples that stand side by side."""
+        ptr, part, value = self.points
+        start, stop, _ = own.indices(len(self))
+        first, last = np.searchsorted(self.part_ptr, (start, stop), side="left")
+        found, entries = np.zeros(stop - start), slice(ptr[first], ptr[last])
+        starts = np.repeat(self.part_ptr[first:last] - start, np.diff(ptr[first : last + 1]))
+        found[starts + part[entries]] = value[entries]
+        return found
+
+
 def refuse_bytes(need: float, what: str, hint: str) -> None:
     """Fail if this many bytes are not to be had."""
     free = available_bytes()

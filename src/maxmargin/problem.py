@@ -15,7 +15,7 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleErr
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
-from maxmargin.memory import sparse_zeros
+from maxmargin.memory import SparsePoints, sparse_zeros
 from maxmargin.oracles.checked import TOL
 from maxmargin.oracles.constraints import part_score
 from maxmargin.samples import NO_POINTS, Samples
@@ -26,6 +26,8 @@ from maxmargin.structures.simplex import Finite
 ROUNDING = 2.0**-49
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
+#: points of all samples
+Dual = np.ndarray | SparsePoints
 #: options of structures that say how outputs are found, not which there are
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout", "scores", "probe")
 
@@ -202,6 +204,16 @@ class Problem(Samples):
         add_points(self.packed, self.truths, 0, self.n, out)
         return out
 
+    def truth_points(self) -> SparsePoints:
+        """Return the vertices `y_i` of the true outputs by their non-zeros.
+
+        Returns
+        -------
+        SparsePoints
+            Points of all samples.
+        """
+        return SparsePoints(self.truths, self.part_ptr)
+
     def is_truth(self, values: object) -> bool:
         """Tell whether an array is `truth`, the same object.
 
@@ -253,7 +265,7 @@ class Problem(Samples):
             return none
         found = [
             self.part_ptr[a] + np.flatnonzero(np.isneginf(self._costs_of(a, b)))
-            for a, b in self._ranges()
+            for a, b in self.ranges()
         ]
         return np.concatenate([none, *found])
 
@@ -415,16 +427,32 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Sum of the features.
         """
-        return self._summed(self._all_parts(z), NO_POINTS)
+        return self._summed(z, NO_POINTS)
 
-    def _summed(self, z: np.ndarray, y: Points, out: np.ndarray | None = None) -> np.ndarray:
+    def _summed(self, z: Dual, y: Points, out: np.ndarray | None = None) -> np.ndarray:
         total = np.zeros(self.dim) if out is None else out
         total[:] = 0.0
-        add_features(self.packed, self.workspace(), z, y, total)
+        z, workspace = self._points(z), self.workspace()
+        for a, b in self.ranges():
+            add_features(self.packed, workspace, a, b, z[self.parts(a, b)], y, total)
         return total
 
-    def _ranges(self) -> Iterator[tuple[int, int]]:
-        """As many samples at a time as have few parts, so that no array of all parts is made."""
+    def _points(self, z: Dual) -> Dual:
+        """Points of all samples, whose slices are fit for compiled code."""
+        if not isinstance(z, SparsePoints):
+            return self._all_parts(z)
+        if not np.array_equal(z.part_ptr, self.part_ptr):
+            raise ValueError("z is of samples of other sizes.")
+        return z
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Cut the samples in ranges of few parts, so that no array of all parts need be made.
+
+        Yields
+        ------
+        tuple of int
+            First sample of a range, and the one after its last.
+        """
         first = 0
         while first < self.n:
             last = int(np.searchsorted(self.part_ptr, self.part_ptr[first] + CHUNK, side="right"))
@@ -435,19 +463,16 @@ class Problem(Samples):
     def _by_sample(self, values: Callable[[int, int], np.ndarray]) -> np.ndarray:
         """Sums over the parts of each sample; values: of the parts of a range of samples."""
         sums = np.empty(self.n)
-        for a, b in self._ranges():
+        for a, b in self.ranges():
             sums[a:b] = np.add.reduceat(values(a, b), self.part_ptr[a:b] - self.part_ptr[a])
         return sums
 
-    def _slice(self, first: int, last: int) -> slice:
-        return slice(int(self.part_ptr[first]), int(self.part_ptr[last]))
-
-    def weights(self, z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def weights(self, z: Dual, out: np.ndarray | None = None) -> np.ndarray:
         """Return the weights w(z) of a dual point.
 
         Parameters
         ----------
-        z : ndarray of shape (n_all_parts,)
+        z : ndarray of shape (n_all_parts,) or SparsePoints
             Points of the polytopes, one after the other.
         out : ndarray of shape (n_weights,), default=None
             Array that receives the weights; None makes a new one.
@@ -457,19 +482,19 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Weights.
         """
-        found = self._summed(self._all_parts(z), self.truths, out)
+        found = self._summed(z, self.truths, out)
         if self.alpha > 0 and isinstance(self.domain, RealSpace):
             found /= -self.alpha
         else:
             found[:] = self.domain.argmin_linear(found, self.alpha)[0]
         return found
 
-    def loss_gradient(self, z: np.ndarray) -> np.ndarray:
+    def loss_gradient(self, z: Dual) -> np.ndarray:
         """Return g(z) = sum_i omega_i F_i (z_i - y_i).
 
         Parameters
         ----------
-        z : ndarray of shape (n_all_parts,)
+        z : ndarray of shape (n_all_parts,) or SparsePoints
             Points of the polytopes, one after the other.
 
         Returns
@@ -477,14 +502,14 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Gradient of the losses.
         """
-        return self._summed(self._all_parts(z), self.truths)
+        return self._summed(z, self.truths)
 
-    def loss_at(self, z: np.ndarray) -> np.ndarray:
+    def loss_at(self, z: Dual) -> np.ndarray:
         """Return the loss c_i . (z_i - y_i) of each sample.
 
         Parameters
         ----------
-        z : ndarray of shape (n_all_parts,)
+        z : ndarray of shape (n_all_parts,) or SparsePoints
             Points of the polytopes, one after the other.
 
         Returns
@@ -492,12 +517,12 @@ class Problem(Samples):
         ndarray of shape (n_samples,)
             Losses.
         """
-        z = self._all_parts(z)
+        z = self._points(z)
 
         def worth(first: int, last: int) -> np.ndarray:
             change = np.zeros(int(self.part_ptr[last] - self.part_ptr[first]))
             add_points(self.packed, self.truths, first, last, change)
-            np.subtract(z[self._slice(first, last)], change, out=change)
+            np.subtract(z[self.parts(first, last)], change, out=change)
             change *= self._allowed_costs_of(first, last)
             return change
 
@@ -516,18 +541,16 @@ class Problem(Samples):
         ndarray of shape (n_samples,)
             Changes of the losses.
         """
-        return self._by_sample(
-            lambda a, b: self._allowed_costs_of(a, b) * change[self._slice(a, b)]
-        )
+        return self._by_sample(lambda a, b: self._allowed_costs_of(a, b) * change[self.parts(a, b)])
 
     def dual(
-        self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
+        self, z: Dual, w: np.ndarray | None = None, entropy: np.ndarray | None = None
     ) -> float:
         """Return the dual objective D(z).
 
         Parameters
         ----------
-        z : ndarray of shape (n_all_parts,)
+        z : ndarray of shape (n_all_parts,) or SparsePoints
             Points of the polytopes, one after the other.
         w : ndarray of shape (n_weights,), default=None
             The weights w(z) if they are known; used on R^d only.

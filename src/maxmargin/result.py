@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from numbers import Real
@@ -14,6 +14,7 @@ from scipy import sparse
 from maxmargin.drawing.html_tables import figure_html
 from maxmargin.drawing.numbers import format_short
 from maxmargin.drawing.svg import convergence_svg
+from maxmargin.memory import SparsePoints
 from maxmargin.optional import import_pandas
 from maxmargin.validation.learned import Checked, check_array
 from maxmargin.validation.options import CountOrZero, NonNegative, check_option
@@ -232,6 +233,11 @@ class State(Checked):
     outputs: int = state_field(0, warm="keep", check="same")
     memory: np.ndarray = state_field(empty_array, warm="keep", check="layout")
 
+    @property
+    def points(self) -> np.ndarray | SparsePoints:
+        """The dual point z in the form in which it is kept."""
+        return self.z
+
     def validate(self) -> None:
         # of a file; a problem checks its sizes
         for name in ("w", "z", "memory"):
@@ -295,11 +301,11 @@ class State(Checked):
         }
         self.reset_fields("refit")
         rest |= {"solver": self.solver, "best": self.best, "outputs": self.outputs}
-        return type(self)(w, self.z.copy(), deepcopy(self.rng), **rest)
+        return type(self)(w, copy(self.points), deepcopy(self.rng), **rest)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         by = f" of {self.solver}" if self.solver else ""
-        sizes = f"{len(self.w)} weights, {len(self.z)} parts"
+        sizes = f"{len(self.w)} weights, {len(self.points)} parts"
         return f"<State{by}: {_epochs(self.epoch)}, {sizes}, {self.seconds:.3g} s>"
 
 

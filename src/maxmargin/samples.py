@@ -168,20 +168,22 @@ class Samples:
         """Weights `omega_i` of the samples, (n_samples,)."""
         return self.packed.weight
 
-    def parts(self, i: int) -> slice:
+    def parts(self, i: int, end: int | None = None) -> slice:
         """Return the position of a sample's parts in arrays of all samples' parts.
 
         Parameters
         ----------
         i : int
             Number of the sample.
+        end : int, default=None
+            Number of the sample after the last one, for those of several samples; None means one.
 
         Returns
         -------
         slice
             Positions of the parts.
         """
-        return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
+        return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1 if end is None else end]))
 
     def _with_forbidden(self, costs: Any, features: Any) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all parts, -inf on those that are forbidden, see `pack_costs`."""

@@ -126,7 +126,7 @@ def solver_of(name, **options):
 def outcome(result):
     """All that must not change, bit for bit."""
     state, records = result.state, [replace(r, seconds=0.0) for r in result.history]
-    own = vars(state) | {"rng": state.rng.bit_generator.state, "seconds": 0.0}
+    own = vars(state) | {"rng": state.rng.bit_generator.state, "seconds": 0.0, "z": state.z}
     return (
         result.w.tobytes(),
         np.array([result.primal, result.dual]).tobytes(),

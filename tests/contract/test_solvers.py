@@ -31,6 +31,7 @@ from maxmargin.solvers import (
     Solver,
     Subgradient,
 )
+from maxmargin.solvers.bcfw.vertex_cache import take_points
 from reference.linear import violation
 from reference.textbook import (
     BlockCoordinate,
@@ -445,6 +446,7 @@ def test_each_step_of_a_block_raises_the_dual(name, relaxation):
     value = made.training.dual(state.z)
     for i in np.random.default_rng(1).integers(made.problem.n, size=25):
         solver._oracle_pass(made.problem, state, np.array([i]))
+        take_points(made.problem, state)
         risen = made.training.dual(state.z)
         assert risen >= value - 1e-14
         value = risen

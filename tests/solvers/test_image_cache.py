@@ -7,11 +7,13 @@ from sklearn.base import clone
 from contract import problems
 from contract.cut_runs import outcome
 from maxmargin import Graph, GraphCutSVM, domains
+from maxmargin.domains.base import check_domain
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
+from maxmargin.solvers.bcfw import vertex_cache
 from maxmargin.solvers.bcfw.vertex_cache import images_pay
 from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
@@ -246,6 +248,20 @@ def test_auto_keeps_images_where_vertices_are_large():
     assert state.vertex_cache.word.size > 0
     assert len(state.vertex_cache.value) == 0
     assert BCFW().init(problems.chain().problem).stores == "vertices"
+
+
+@pytest.mark.parametrize("domain", [None, domains.L2Ball(0.5)])
+def test_slots_side_by_side_or_apart_hold_the_same(monkeypatch, domain):
+    found = []
+    for long in (0, np.inf):
+        monkeypatch.setattr(vertex_cache, "_LONG", long)
+        problem = problems.chain().problem
+        problem.domain = check_domain(domain, problem.dim)
+        result = BCFW(cache=OracleCache(3, store="vertices"), max_epochs=5, tol=0).run(problem)
+        found.append((result.w.tobytes(), result.state.z.tobytes(), result.dual))
+        stride, room = result.state.vertex_cache.stride, result.state.vertex_cache.room
+        assert np.array_equal(stride, room) == (long > 0)
+    assert found[0] == found[1]
 
 
 def test_memory_is_a_bit_a_part():

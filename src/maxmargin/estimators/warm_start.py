@@ -69,14 +69,14 @@ def move_state(
         )
     start = np.cumsum([0, *(problem.structure.n_parts(layout) for layout in layouts)])
     trusted = old.outputs == outputs_key(problem.structure, layouts)
-    if len(old.z) != start[-1] or not (trusted or old.outputs == 0) or problem.alpha <= 0:
+    if len(old.points) != start[-1] or not (trusted or old.outputs == 0) or problem.alpha <= 0:
         return None
     z = problem.truth_copy()
     for i, j in enumerate(number.tolist()):
         own, layout = problem.parts(i), problem.layouts[i]
         if j < 0 or layouts[j] != layout:
             continue
-        point = old.z[start[j] : start[j + 1]]
+        point = old.points[start[j] : start[j + 1]]
         if trusted or in_hull(problem.structure, point, z[own], layout):
             z[own] = point
     if z[problem.forbidden_parts].any():
@@ -106,15 +106,17 @@ def continue_state(result: Result, known: list[Layout] | None, problem: Problem)
     same = known == problem.layouts and result.w.shape[-1] == problem.dim
     same = same and old.outputs in (0, problem.outputs_key)
     same = same and (old.best is None or old.best.shape == (problem.dim,))
-    if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
+    if same and len(old.points) == 0:  # of a solver that keeps no z: all it knows is w
         return State(as_dense(result.w).copy(), problem.truth_copy(), deepcopy(old.rng))
-    same = same and old.z.shape == problem.truth.shape
+    same = same and len(old.points) == int(problem.part_ptr[-1])
     if same and old.outputs == 0:  # from a file
         same = all(
-            in_hull(problem.structure, old.z[own], problem.truth[own], problem.layouts[i])
+            in_hull(problem.structure, old.points[own], problem.truth[own], problem.layouts[i])
             for i, own in enumerate(map(problem.parts, range(problem.n)))
         )
     if not same or old.z[problem.forbidden_parts].any():
         return None
     certified = np.isfinite(result.dual) and problem.alpha > 0
-    return old.move_to_refit(problem.weights(old.z) if certified else as_dense(result.w).copy())
+    return old.move_to_refit(
+        problem.weights(old.points) if certified else as_dense(result.w).copy()
+    )

@@ -217,7 +217,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         float
             Lower bound; -inf if the solver has none.
         """
-        return problem.dual(state.z, state.w)
+        return problem.dual(state.points, state.w)
 
     def objective(self, problem: Problem, state: StateT, w: np.ndarray) -> float:
         """Return the objective P(w) of a candidate.
@@ -402,28 +402,30 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def _warm_start_from(self, problem: Problem, state: State) -> StateT:
         """A state of this solver for the problem, from one of any solver, alpha or loss."""
-        if len(state.z) == 0:  # of a solver that keeps none
+        if len(state.points) == 0:  # of a solver that keeps none
             state.z = problem.truth_copy()
-        if len(state.z) != int(problem.part_ptr[-1]) or len(state.w) != problem.dim:
+        if len(state.points) != int(problem.part_ptr[-1]) or len(state.w) != problem.dim:
             raise ValueError(
-                f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
+                f"the state has {len(state.points)} parts and {len(state.w)} weights, the problem"
                 f" {int(problem.part_ptr[-1])} and {problem.dim}; start without it."
             )
-        state.z, state.w = (np.require(own, np.float64, ["C", "W"]) for own in (state.z, state.w))
-        if state.z.ndim != 1 or state.w.ndim != 1 or not np.isfinite(state.z).all():
+        z, state.w = (np.require(own, np.float64, ["C", "W"]) for own in (state.z, state.w))
+        if isinstance(state.points, np.ndarray):
+            state.z = z
+        if z.ndim != 1 or state.w.ndim != 1 or not np.isfinite(z).all():
             raise ValueError("the state has no weights, or parts that are not finite.")
         if state.outputs not in (0, problem.outputs_key):
             raise ValueError(
                 "the state has outputs of another structure, of other caps say, which prove nothing"
                 " here; start without it."
             )
-        if state.z[problem.forbidden_parts].any():
+        if z[problem.forbidden_parts].any():
             raise ValueError("the state has outputs that the problem forbids; start without it.")
         if type(state) is not self.state_class or state.solver not in ("", self.name):
             state = state.as_class(self.state_class)
         state.reset_fields()
         if self.certifies:
-            state.w[:] = problem.weights(state.z)
+            state.w[:] = problem.weights(state.points)
         return cast(StateT, state)
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from maxmargin._numba.passes.weights import Average, Weights, start_average
 from maxmargin.domains import RealSpace
 from maxmargin.memory import add_scaled
-from maxmargin.problem import Problem
+from maxmargin.problem import Dual, Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.identity import describe_object
 
@@ -61,7 +61,7 @@ def domain_key(problem: Problem) -> int:
     return 0 if is_free(problem) else crc32(describe_object(problem.domain).encode()) or 1
 
 
-def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
+def unprojected_weights(problem: Problem, z: Dual) -> np.ndarray:
     """w_unprojected(z), which is w(z) but for the domain."""
     return -problem.loss_gradient(z) / problem.alpha
 
@@ -130,7 +130,8 @@ def _visit_sample(
     gaps: np.ndarray | None,
 ) -> None:
     """Take one step as in R^d, and project."""
-    before, start = state.w.copy(), state.z[problem.parts(i)].copy()
+    before = state.w.copy()
+    start = state.z[problem.parts(i)].copy() if gaps is not None else before
     total = state.average.total[0]
     # the step would add its own change to the average, not what is left of it
     steps(np.array([i]), free_weights(state.w, state.average._replace(correction=np.empty(0))))
@@ -208,9 +209,9 @@ def finalize_weights(problem: Problem, state: BlockState) -> None:
     total, correction = state.average.total[0], state.average.correction
     if len(correction):  # in place: weights may be many
         add_scaled(correction, -total, _averaged(problem, state.w, state.w_unprojected))
-    problem.weights(state.z, out=state.w)
+    problem.weights(state.points, out=state.w)
     if state.w_unprojected is not None:
-        state.w_unprojected = unprojected_weights(problem, state.z)
+        state.w_unprojected = unprojected_weights(problem, state.points)
     if len(correction):
         add_scaled(correction, total, _averaged(problem, state.w, state.w_unprojected))
 

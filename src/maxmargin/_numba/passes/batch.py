@@ -44,15 +44,16 @@ def apply_range(packed, workspace, ability, w, point, points, first, last, value
             values[i] -= total
 
 
-@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, POINTS, FLOATS))
-def add_features(packed, workspace, z, y, w):
-    """Add to w: sum_i omega_i F_i (z_i - y_i)."""
-    for i in range(len(packed.weight)):
+@compiled_function(types.void(PACKED, WORKSPACE, types.int64, types.int64, FLOATS, POINTS, FLOATS))
+def add_features(packed, workspace, begin, end, z, y, w):
+    """Add to w: the sum of omega_i F_i (z_i - y_i) over begin <= i < end; z: of these samples."""
+    for i in range(begin, end):
         if packed.weight[i] == 0.0:
             continue
         size = local_size(packed, i)
         workspace.change[:size] = 0.0
-        first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
+        first = packed.part_ptr[i] - packed.part_ptr[begin]
+        last = packed.part_ptr[i + 1] - packed.part_ptr[begin]
         point = z[first:last]
         if len(y.ptr) > 0:
             point = workspace.scratch[: last - first]

@@ -8,8 +8,8 @@ when room is needed, which leaves z_i where it is. Memory is bounded and the dua
 A vertex is stored as the list of its non-zeros, or where it is of zeros and ones and those are
 many, as a bit per part. What steps need of it is its score a_i . v and, when masses have moved, the
 change of w. With storage "vertices" both go by the parts that it has; with "images", for samples of
-many parts and few weights, by its image F v and cost c . v, whatever the size of the sample, and
-z_i is rebuilt from the masses once an epoch.
+many parts and few weights, by its image F v and cost c . v, whatever the size of the sample. z_i is
+made from the masses once an epoch.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ class VertexCache(NamedTuple):
     active: np.ndarray  # (n * m) numbers of the slots that visits without the oracle look at,
     n_active: np.ndarray  # (n,) and how many they are
     anchor: np.ndarray  # (n_parts,) dense point of slot 0
-    # vertices as lists: the non-zeros of slot s begin at entry_ptr[i] + (s - 1) * room[i]
+    # vertices as lists: the non-zeros of slot s begin at entry_ptr[i] + (s - 1) * stride[i]
     length: np.ndarray  # (n * m) non-zeros of the vertex
     entry_ptr: np.ndarray  # (n,)
+    stride: np.ndarray  # (n,)
     room: np.ndarray  # (n,)
     part: np.ndarray  # entries: number of the part,
     row: np.ndarray  # its row, both counted within the sample,
@@ -102,6 +103,7 @@ VERTEX_CACHE = tuple_type(
     dict.fromkeys(VertexCache._fields, FLOATS)
     | dict.fromkeys(("count", "used", "active", "n_active", "length", "entry_ptr", "room"), INTS)
     | dict.fromkeys(("n_words", "word_ptr", "word", "size", "image_ptr", "stamp", "bits"), INTS)
+    | {"stride": INTS}
     | dict.fromkeys(("part", "row", "label"), SHORTS),
 )
 
@@ -110,7 +112,7 @@ VERTEX_CACHE = tuple_type(
 @compile_inlined
 def first_entry(cache, i, slot):
     """Where the entries of a vertex start."""
-    return cache.entry_ptr[i] + (slot - 1) * cache.room[i]
+    return cache.entry_ptr[i] + (slot - 1) * cache.stride[i]
 
 
 @compile_inlined
@@ -444,12 +446,14 @@ def store_vertex(packed, i, workspace, cache, now):
     return slot
 
 
-@compiled_function(types.void(PACKED, WORKSPACE, VERTEX_CACHE, FLOATS))
-def start_vertex_cache(packed, workspace, cache, z):
-    """Give each block its z_i: in slot 1 if it can be stored as a vertex, else as anchor."""
-    slots = len(cache.score)
-    for i in range(len(packed.weight)):
-        point = z[packed.part_ptr[i] : packed.part_ptr[i + 1]]
+@compiled_function(types.void(PACKED, INT, INT, WORKSPACE, VERTEX_CACHE, FLOATS))
+def start_vertex_cache(packed, begin, end, workspace, cache, z):
+    """Give the blocks begin <= i < end their z_i: in slot 1 as a vertex if they fit, else as
+    anchor.
+    """
+    slots, origin = len(cache.score), packed.part_ptr[begin]
+    for i in range(begin, end):
+        point = z[packed.part_ptr[i] - origin : packed.part_ptr[i + 1] - origin]
         vertex = workspace.vertex[: len(point)]
         count = 0
         for p in range(len(point)):
@@ -483,3 +487,31 @@ def rebuild_points(packed, cache, z):
         for slot in range(1, cache.count[i]):
             if cache.mass[i * slots + slot] > 0.0:
                 add_vertex(cache, i, slot, cache.mass[i * slots + slot], point)
+
+
+@compiled_function(INT(PACKED, VERTEX_CACHE, INTS, SHORTS, FLOATS))
+def collect_points(packed, cache, ptr, part, value):
+    """The same for vertices in lists, by non-zeros, see `Points`; returns how many there are."""
+    slots = len(cache.score)
+    n = 0
+    for i in range(len(packed.weight)):
+        if cache.mass[i * slots] > 0.0:
+            anchor = anchor_of(packed, i, cache)
+            for p in range(len(anchor)):
+                cache.delta[p] = cache.mass[i * slots] * anchor[p]
+        for slot in range(1, cache.count[i]):
+            if cache.mass[i * slots + slot] > 0.0:
+                add_vertex(cache, i, slot, cache.mass[i * slots + slot], cache.delta)
+        for slot in range(cache.count[i]):
+            if cache.mass[i * slots + slot] == 0.0:
+                continue
+            first = first_entry(cache, i, slot)
+            size = packed.part_ptr[i + 1] - packed.part_ptr[i]
+            for e in range(size if slot == 0 else cache.length[i * slots + slot]):
+                p = e if slot == 0 else np.int64(cache.part[first + e])
+                if cache.delta[p] != 0.0:
+                    part[n], value[n] = p, cache.delta[p]
+                    cache.delta[p] = 0.0
+                    n += 1
+        ptr[i + 1] = n
+    return n

@@ -22,9 +22,9 @@ from maxmargin._numba.passes.weights import WEIGHTS, count_step, score_sample
 
 
 @compiled_function(
-    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, WEIGHTS, FLOATS, COUNTERS)
+    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, WEIGHTS, COUNTERS)
 )
-def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, z, counters):
+def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, counters):
     """After the oracle has written workspace.vertex: store it, step, move w; returns the gap.
 
     NaN if the vertex cannot be stored. limit: exchanges between pairs of vertices; 1 is the
@@ -38,7 +38,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
     gap = cache.score[slot] - value
     if packed.weight[i] > 0.0 and gap > 0.0:
         move_masses(packed, i, cache, alpha, limit, relaxation, gap)
-    apply_masses(packed, i, cache, counters.epoch[0], alpha, weights, z)
+    apply_masses(packed, i, cache, counters.epoch[0], alpha, weights)
     count_step(weights, True)
     deactivate_low(cache, i, gap)
     return gap
@@ -46,26 +46,26 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
 
 @compiled_function(
     types.void(
-        PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, WEIGHTS, FLOATS,
-        COUNTERS, FLOATS,
+        PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, WEIGHTS, COUNTERS,
+        FLOATS,
     )
 )  # fmt: skip
 def oracle_pass(
-    packed, workspace, cache, maximize, order, alpha, limit, relaxation, weights, z, counters, gaps
+    packed, workspace, cache, maximize, order, alpha, limit, relaxation, weights, counters, gaps
 ):
     """Call the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
         gaps[i] = vertex_step(
-            packed, i, workspace, cache, alpha, limit, relaxation, weights, z, counters
+            packed, i, workspace, cache, alpha, limit, relaxation, weights, counters
         )
 
 
 @compiled_function(
-    FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, WEIGHTS, FLOATS, COUNTERS)
+    FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, WEIGHTS, COUNTERS)
 )
-def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weights, z, counters):
+def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weights, counters):
     """Steps between remembered vertices only; returns the gap among them.
 
     That is the weighted sum of what each block could still gain when it was visited.
@@ -83,6 +83,6 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weigh
         if gap > 0.0:
             total += packed.weight[i] * gap
             move_masses(packed, i, cache, alpha, limit, relaxation, gap)
-            apply_masses(packed, i, cache, counters.epoch[0], alpha, weights, z)
+            apply_masses(packed, i, cache, counters.epoch[0], alpha, weights)
             count_step(weights, True)
     return total

@@ -1,4 +1,4 @@
-"""Steps between remembered vertices of a block, and how they reach w and z."""
+"""Steps between remembered vertices of a block, and how they reach w."""
 
 from __future__ import annotations
 
@@ -179,14 +179,12 @@ def apply_images(packed, i, cache, alpha, weights):
 
 
 @compile_inlined
-def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before, free, z):
-    """z_i[p] += step, and w with it, whose parts are those of `Weights`.
+def move_part(packed, step, r, k, scale, v, sign, norm, correction, before, free):
+    """Let w, whose parts are those of `Weights`, follow a step in z_i at the k-th part of row r.
 
     before : A before this step. free : `is_free`, a constant; sign and norm are then not looked
     at.
     """
-    place = packed.part_ptr[i] + p
-    z[place] = max(0.0, z[place] + step)  # below zero by rounding only
     value, index = packed.value, packed.global_index
     is_one = len(value) == 0
     change = scale * step
@@ -208,8 +206,8 @@ def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before
 
 
 @compile_inlined
-def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free, z):
-    """Carry the change of masses since `score_slots` over to z_i and w, part by part."""
+def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free):
+    """Carry the change of masses since `score_slots` over to w, part by part."""
     slots = len(cache.score)
     scale = -packed.weight[i] / alpha
     first_row = packed.row_ptr[i]
@@ -224,8 +222,8 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free,
                 for k in range(packed.width[r]):
                     if anchor[p] != 0.0:
                         move_part(
-                            packed, i, step * anchor[p], p, r, k, scale, v, sign, norm, correction,
-                            before, free, z,
+                            packed, step * anchor[p], r, k, scale, v, sign, norm, correction,
+                            before, free,
                         )  # fmt: skip
                     p += 1
             continue
@@ -242,31 +240,26 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free,
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(
-                        packed, i, step, p, r, k, scale, v, sign, norm, correction, before, free,
-                        z,
-                    )  # fmt: skip
+                    move_part(packed, step, r, k, scale, v, sign, norm, correction, before, free)
 
 
 # Two functions, because one that looks at the domain for each weight is slower by a third.
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, FLOATS, FLOATS, FLOAT, FLOATS))
-def apply_vertices(packed, i, cache, alpha, w, correction, before, z):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, FLOATS, FLOATS, FLOAT))
+def apply_vertices(packed, i, cache, alpha, w, correction, before):
     """`move_parts` where w may be anything."""
-    move_parts(packed, i, cache, alpha, w, w, w, correction, before, True, z)
+    move_parts(packed, i, cache, alpha, w, w, w, correction, before, True)
 
 
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS, FLOATS))
-def apply_vertices_within(packed, i, cache, alpha, weights, z):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS))
+def apply_vertices_within(packed, i, cache, alpha, weights):
     """`move_parts` in a domain."""
     v, sign, norm, average = weights.v, weights.sign, weights.norm, weights.average
-    move_parts(
-        packed, i, cache, alpha, v, sign, norm, average.correction, average.total[0], False, z
-    )
+    move_parts(packed, i, cache, alpha, v, sign, norm, average.correction, average.total[0], False)
 
 
 @compile_inlined
-def apply_masses(packed, i, cache, now, alpha, weights, z):
-    """Carry the change of masses since `score_slots` over to w and, without images, to z_i."""
+def apply_masses(packed, i, cache, now, alpha, weights):
+    """Carry the change of masses since `score_slots` over to w."""
     slots = len(cache.score)
     moved = False
     for a in range(cache.n_active[i]):
@@ -279,6 +272,6 @@ def apply_masses(packed, i, cache, now, alpha, weights, z):
         apply_images(packed, i, cache, alpha, weights)
     elif moved and is_free(weights):
         average = weights.average
-        apply_vertices(packed, i, cache, alpha, weights.v, average.correction, average.total[0], z)
+        apply_vertices(packed, i, cache, alpha, weights.v, average.correction, average.total[0])
     elif moved:
-        apply_vertices_within(packed, i, cache, alpha, weights, z)
+        apply_vertices_within(packed, i, cache, alpha, weights)

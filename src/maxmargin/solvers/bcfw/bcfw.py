@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin._numba.passes.bcfw import SCHEDULE, SEARCH, WHOLE, frank_wolfe_pass, frank_wolfe_step
-from maxmargin._numba.passes.vertex_cache import rebuild_points
 from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.exceptions import SampleError
@@ -22,6 +21,7 @@ from maxmargin.solvers.bcfw.vertex_cache import (
     images_pay,
     make_vertex_cache,
     step_between_vertices,
+    take_points,
     vertex_cache_key,
 )
 from maxmargin.solvers.domain_steps import (
@@ -211,7 +211,8 @@ class BCFW(Solver[BCFWState]):
         return "batch", "vertex_cache", "vertex_pass"
 
     def init(self, problem: Problem) -> BCFWState:
-        state = BCFWState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
+        state = BCFWState(np.zeros(problem.dim), np.empty(0), self.generator())
+        state.z = problem.truth_points()
         self._prepare(problem, state)
         return state
 
@@ -220,19 +221,20 @@ class BCFW(Solver[BCFWState]):
         if self.averaging and len(state.average.correction) == 0:
             state.average = start_average(problem.dim)
         if not is_free(problem) and state.w_unprojected is None:
-            state.w_unprojected = unprojected_weights(problem, state.z)
+            state.w_unprojected = unprojected_weights(problem, state.points)
         if len(state.gaps) == 0:
             state.gaps = np.full(problem.n, np.inf)
         cache = self._cache()
         if cache is None:
+            state.z = state.z  # an array, to be moved
             return
-        outputs = state.oracle_outputs
-        if problem.oracle.is_expensive and (outputs is None or len(outputs) != len(state.z)):
-            state.oracle_outputs, state.outputs_known = np.zeros_like(state.z), False
+        outputs, size = state.oracle_outputs, len(state.points)
+        if problem.oracle.is_expensive and (outputs is None or len(outputs) != size):
+            state.oracle_outputs, state.outputs_known = np.zeros(size), False
         if state.cache_size != cache.size or cache.store not in ("auto", state.stores):
             state.cache_size = cache.size
             images = cache.keeps_images(problem)
-            state.vertex_cache = make_vertex_cache(problem, state.z, cache.size, images)
+            state.vertex_cache = make_vertex_cache(problem, state.points, cache.size, images)
 
     def _warm_start_from(self, problem: Problem, state: State) -> BCFWState:
         was_free = not isinstance(state, BCFWState) or state.w_unprojected is None
@@ -261,8 +263,7 @@ class BCFW(Solver[BCFWState]):
                 self._oracle_pass(problem, state, order)
                 self._cached_passes(problem, state, cache.passes)
             finally:  # an oracle in Python may be interrupted
-                if state.stores == "images":
-                    rebuild_points(problem.packed, state.vertex_cache, state.z)
+                take_points(problem, state)
         state.n_oracle += len(order)  # known outputs count here, not where they were computed
         state.estimate = _weighted_gap(problem, state)
 
@@ -315,7 +316,7 @@ class BCFW(Solver[BCFWState]):
         state.outputs_known = False
 
         def steps(order: np.ndarray, weights: Weights) -> None:
-            rest = (problem.alpha, *self._policy(), weights, state.z, state.counters)
+            rest = (problem.alpha, *self._policy(), weights, state.counters)
 
             def step(i: int, workspace: Any, value: float) -> None:
                 gaps[i] = vertex_step(packed, i, workspace, cache, *rest)
@@ -327,7 +328,7 @@ class BCFW(Solver[BCFWState]):
                 ),
                 step,
                 lambda i, workspace: score_sample(packed, i, weights, workspace),
-                point=state.z,
+                point=state.points,
                 gaps=gaps,
                 known=known,
             )

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
+from maxmargin._numba.packed_samples import Points
 from maxmargin._numba.passes.block_step import Counters, start_counters
-from maxmargin._numba.passes.vertex_cache import WORD, VertexCache, start_vertex_cache
+from maxmargin._numba.passes.vertex_cache import (
+    WORD,
+    VertexCache,
+    collect_points,
+    rebuild_points,
+    start_vertex_cache,
+)
 from maxmargin._numba.passes.vertex_pass import cached_pass
 from maxmargin._numba.passes.weights import Weights
-from maxmargin.memory import sparse_zeros
-from maxmargin.problem import Problem
+from maxmargin.memory import SparsePoints, sparse_zeros
+from maxmargin.problem import Dual, Problem
 from maxmargin.result import empty_array, state_field
 from maxmargin.solvers.domain_steps import BlockState, visit_samples
 from maxmargin.solvers.identity import checksums
 
 #: vertices this many times as large as an image are worth one
 _WORTH = 2
+#: vertices of this many non-zeros need not stand side by side: shorter ones share cache lines, and
+#: passes over handwritten words, of 15, were an eighth slower
+_LONG = 32
 #: bytes of a non-zero of a vertex in a list
 _ENTRY = 20
 
@@ -43,6 +54,20 @@ class CacheState(BlockState):
         if self.vertex_cache is None:
             return ""
         return "images" if len(self.vertex_cache.image) else "vertices"
+
+    # the field of `State`: an array for all but those who look at `points`
+    @property  # type: ignore[misc]
+    def z(self) -> np.ndarray:
+        """Dual point, the parts of all samples; made at each call where it is kept sparse."""
+        return self.points if isinstance(self.points, np.ndarray) else self.points[:]
+
+    @z.setter
+    def z(self, z: Dual) -> None:
+        self.__dict__["z"] = z
+
+    @property
+    def points(self) -> Dual:
+        return self.__dict__["z"]
 
 
 def images_pay(problem: Problem) -> bool:
@@ -74,7 +99,7 @@ def slot_count(problem: Problem, size: int) -> int:
 
 
 def make_vertex_cache(
-    problem: Problem, z: np.ndarray, size: int, with_images: bool = False
+    problem: Problem, z: Dual, size: int, with_images: bool = False
 ) -> VertexCache:
     """A cache of `size` vertices per sample, which holds z itself as its first entry.
 
@@ -87,10 +112,15 @@ def make_vertex_cache(
     room = none if with_bits else _vertex_sizes(problem)
     n_words = -(-parts // WORD) if with_bits else none
     local = _local_sizes(problem) if with_images else none
+    # the slots of a sample side by side, or each slot of all samples, so that those that are never
+    # used take no memory
+    apart = room.mean() >= _LONG
+    width = room if apart else room * (slots - 1)
     entry_ptr, word_ptr, image_ptr = (
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        for sizes in (room * (slots - 1), n_words * (slots - 1), local * slots)
+        for sizes in (width, n_words * (slots - 1), local * slots)
     )
+    entries = int(room.sum()) * (slots - 1)
     largest = 0 if with_images else int(parts.max())
     cache = VertexCache(
         count=np.full(n, 2, dtype=np.int64),
@@ -102,11 +132,12 @@ def make_vertex_cache(
         anchor=sparse_zeros(int(problem.part_ptr[-1]), n),
         length=np.zeros(n * slots, dtype=np.int64),
         entry_ptr=entry_ptr[:-1].copy(),
+        stride=np.full(n, room.sum()) if apart else room,
         room=room,
-        part=np.zeros(entry_ptr[-1], dtype=np.int32),
-        row=np.zeros(entry_ptr[-1], dtype=np.int32),
-        label=np.zeros(entry_ptr[-1], dtype=np.int32),
-        value=np.zeros(entry_ptr[-1]),
+        part=np.zeros(entries, dtype=np.int32),
+        row=np.zeros(entries, dtype=np.int32),
+        label=np.zeros(entries, dtype=np.int32),
+        value=np.zeros(entries),
         n_words=n_words.astype(np.int64),
         word_ptr=word_ptr[:-1].copy(),
         word=np.zeros(word_ptr[-1], dtype=np.int64),
@@ -122,8 +153,28 @@ def make_vertex_cache(
         change=np.zeros(int(local.max())),
         bits=np.zeros(int(n_words.max()), dtype=np.int64),
     )
-    start_vertex_cache(problem.packed, problem.workspace(), cache, z)
+    workspace = problem.workspace()
+    for a, b in problem.ranges():
+        start_vertex_cache(problem.packed, a, b, workspace, cache, z[problem.parts(a, b)])
     return cache
+
+
+def take_points(problem: Problem, state: CacheState) -> None:
+    """Let z be what the masses of vertices say."""
+    packed, cache = problem.packed, state.vertex_cache
+    assert cache is not None
+    if state.stores == "images":
+        state.z = state.z
+        rebuild_points(packed, cache, state.z)
+        return
+    has_mass = cache.mass.reshape(problem.n, -1) > 0.0
+    parts = np.where(has_mass[:, 0], np.diff(problem.part_ptr), 0)
+    most = int((parts + (cache.length.reshape(has_mass.shape) * has_mass).sum(axis=1)).sum())
+    ptr = np.zeros(problem.n + 1, dtype=np.int64)
+    part, value = np.empty(most, dtype=np.int32), np.empty(most)
+    count = collect_points(packed, cache, ptr, part, value)
+    points = Points(ptr, part[:count].copy(), value[:count].copy())
+    state.z = SparsePoints(points, problem.part_ptr)
 
 
 def step_between_vertices(
@@ -134,7 +185,7 @@ def step_between_vertices(
 
     def steps(order: np.ndarray, weights: Weights) -> None:
         nonlocal left
-        rest = (problem.alpha, limit, relaxation, weights, state.z, state.counters)
+        rest = (problem.alpha, limit, relaxation, weights, state.counters)
         left += cached_pass(problem.packed, workspace, state.vertex_cache, order, *rest)
 
     workspace = problem.workspace()
@@ -149,10 +200,14 @@ def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheSt
     fresh: Any = fresh_state.vertex_cache
     found: Any = state.vertex_cache
     packed, n, slots = problem.packed, problem.n, len(fresh.score)
-    for name in ("entry_ptr", "room", "n_words", "word_ptr", "size", "image_ptr"):
+    for name in ("entry_ptr", "stride", "room", "n_words", "word_ptr", "size", "image_ptr"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
             raise ValueError(f"{name} of its vertices is out of range")
-    sample = np.repeat(np.arange(n), fresh.room * (slots - 1))
+    sample = np.empty(len(fresh.part), dtype=np.int64)
+    own = np.repeat(np.arange(n), fresh.room)
+    place = np.arange(len(own)) + (fresh.entry_ptr - np.cumsum(fresh.room) + fresh.room)[own]
+    for slot in range(slots - 1):
+        sample[place + slot * fresh.stride[own]] = own
     row = packed.row_ptr[sample] + found.row
     ranges = {
         "count": (found.count, 1, slots + 1),
@@ -178,5 +233,8 @@ def vertex_cache_key(problem: Problem, state: CacheState) -> int:
     costs = [packed.costs, packed.cost_start]
     if state.stores != "images":
         costs = [problem.forbidden_parts]
-    arrays = (state.z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, *costs)
-    return checksums(*arrays)
+    points = 0  # the same in whatever form z is kept
+    for a, b in problem.ranges():
+        points = crc32(state.points[problem.parts(a, b)].data, points)
+    arrays = (packed.value, packed.global_index, packed.indptr, packed.part_ptr, *costs)
+    return checksums(np.array([points]), *arrays)

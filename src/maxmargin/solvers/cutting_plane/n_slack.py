@@ -14,6 +14,7 @@ from maxmargin.solvers.bcfw.vertex_cache import (
     CacheState,
     make_vertex_cache,
     step_between_vertices,
+    take_points,
     vertex_cache_key,
 )
 from maxmargin.solvers.domain_steps import free_weights, is_free, unprojected_weights
@@ -31,9 +32,9 @@ def prepare_working_sets(problem: Problem, state: CacheState, cache: OracleCache
     if len(state.gaps) == 0:
         state.gaps = np.full(problem.n, np.inf)
     if not is_free(problem) and state.w_unprojected is None:
-        state.w_unprojected = unprojected_weights(problem, state.z)
+        state.w_unprojected = unprojected_weights(problem, state.points)
     if state.cache_size != cache.size:
-        state.vertex_cache = make_vertex_cache(problem, state.z, cache.size)
+        state.vertex_cache = make_vertex_cache(problem, state.points, cache.size)
         state.cache_size = cache.size
 
 
@@ -59,16 +60,19 @@ def round_of_all(problem: Problem, state: CacheState, tol: float, every: int) ->
     """Ask all oracles in turn; solve after `every` new outputs, and at the end."""
     weight = problem.sample_weight
     state.counters.epoch[0] = state.epoch
-    dual = problem.dual(state.z, state.w)
+    dual = problem.dual(state.points, state.w)
     epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())
     order = np.arange(problem.n)
-    while len(order):
-        n_calls = _gather(problem, state, order, epsilon, every)
-        order = order[n_calls:]
-        state.n_oracle += n_calls
-        known = (weight > 0) & np.isfinite(state.gaps)
-        state.estimate = float(weight[known] @ np.maximum(state.gaps[known], 0.0))
-        _solve(problem, state, _SHARE * state.estimate)
+    try:
+        while len(order):
+            n_calls = _gather(problem, state, order, epsilon, every)
+            order = order[n_calls:]
+            state.n_oracle += n_calls
+            known = (weight > 0) & np.isfinite(state.gaps)
+            state.estimate = float(weight[known] @ np.maximum(state.gaps[known], 0.0))
+            _solve(problem, state, _SHARE * state.estimate)
+    finally:  # an oracle in Python may be interrupted
+        take_points(problem, state)
 
 
 def _gather(

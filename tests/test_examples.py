@@ -176,6 +176,14 @@ def test_triplets(monkeypatch, capsys):
     assert right["dual extragradient"] == pytest.approx(right["BCFW"], abs=2)
 
 
+def test_tours(monkeypatch, capsys):
+    output = run("tours.py", [], monkeypatch, capsys)
+    longer = [float(own) for own in re.findall(r"tours take ([\d.]+)% longer", output)]
+    assert longer[1] < longer[0]
+    assert output.count("converged") == 2
+    assert 0 < int(re.search(r"(\d+) of 256 constraints", output)[1]) < 128
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_examples_are_short_and_for_the_gallery(file):
     text = file.read_text(encoding="utf-8")

@@ -314,6 +314,36 @@ def test_a_prior_of_shared_weights_decides_whose_weights_there_are():
     assert model.regret(F, F @ np.ones(3) + 1) == 0
 
 
+def raising(theta):
+    raise RuntimeError("no licence")
+
+
+def hanging(theta):
+    time.sleep(60)
+
+
+def other_each_time(theta, rng=np.random.default_rng(0)):  # noqa: B008
+    return rng.permutation([1, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("oracle", "options", "words"),
+    [
+        (raising, {}, "sample 0: the oracle raised RuntimeError: no licence"),
+        (hanging, {"time_limit": 0.2}, "sample 0: the oracle took more than time_limit=0.2"),
+        (lambda theta: np.ones(3), {}, "sample 0: the oracle's answer is not an output"),
+        (lambda theta: np.full(4, np.nan), {}, "sample 0: .*not finite"),
+        (lambda theta: np.ones(4), {"feasible": lambda z: z.sum() == 2}, "sample 0: the answer"),
+        (lambda theta: theta <= np.sort(theta)[1], {}, "sample 0: .*has the score|where one of"),
+        (other_each_time, {}, "sample [0-9]+: .*has the score|where one of"),
+    ],
+)
+def test_an_oracle_that_fails_names_the_instance(oracle, options, words):
+    structure = Structure.from_oracle(oracle, n_parts=4, **options)
+    with pytest.raises(ValueError, match=words):
+        DecisionSVM(structure, alpha=0.1).fit(X, COSTS[:, :4])
+
+
 def test_infeasible_decisions_are_named():
     made = np.zeros((20, 12))
     with pytest.raises(SampleError, match="sample 0: its decision does not fit"):

@@ -47,7 +47,8 @@ def imports(path, code):
 def methods(path, owner, *names):
     """Methods of a base class, each of which raises `todo`; they inherit their docstrings."""
     lines, tree = parsed(path)
-    found = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    found = {node.name: node for node in nodes if ast.get_docstring(node)}
     made = []
     for node in map(found.get, names):
         words = " ".join(ast.get_docstring(node).split("\n\n")[0].split())

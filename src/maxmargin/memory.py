@@ -132,6 +132,8 @@ class SparsePoints:
         ptr, part, value = self.points
         start, stop, _ = own.indices(len(self))
         first, last = np.searchsorted(self.part_ptr, (start, stop), side="left")
+        if self.part_ptr[[first, last]].tolist() != [start, stop] or own.step not in (None, 1):
+            raise IndexError("slices must begin and end where samples do.")
         found, entries = np.zeros(stop - start), slice(ptr[first], ptr[last])
         starts = np.repeat(self.part_ptr[first:last] - start, np.diff(ptr[first : last + 1]))
         found[starts + part[entries]] = value[entries]

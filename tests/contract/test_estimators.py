@@ -432,18 +432,22 @@ def test_all_solvers_agree(kind, solver, request):
     assert result.gap < 0.05 * result.primal
 
 
+def epochs_to(result, share):
+    """Epochs to a relative gap; those to a tiny one depend on the order of samples, too."""
+    return next(own.epoch for own in result.history if own.gap <= share * abs(own.primal))
+
+
 def test_a_warm_start_over_alpha_is_shorter_and_ends_at_the_same_optimum(kind):
     options = {"tol": 1e-5, "max_epochs": 1000}
     warm = kind.fit(warm_start=True, **options)
-    for alpha in (0.045, 0.04):
+    for alpha in (0.9 * kind.estimator.alpha, 0.8 * kind.estimator.alpha):
         warm.set_params(alpha=alpha).fit(kind.X, kind.y)
         cold = kind.fit(alpha=alpha, **options)
         assert warm.result_.status is Status.CONVERGED
-        assert warm.result_.n_epochs <= cold.result_.n_epochs
+        assert epochs_to(warm.result_, 0.01) <= epochs_to(cold.result_, 0.01)
         assert warm.result_.primal == pytest.approx(cold.result_.primal, rel=1e-5)
-        assert max(warm.result_.dual, cold.result_.dual) <= min(
-            warm.result_.primal, cold.result_.primal
-        )
+        least = min(warm.result_.primal, cold.result_.primal)
+        assert max(warm.result_.dual, cold.result_.dual) <= least * (1 + 1e-12)  # rounding
 
 
 def test_samples_added_to_a_warm_start_keep_the_others_where_they_are(kind):

@@ -112,3 +112,12 @@ def test_what_is_no_sample_is_refused(X, y, words):
 
 def test_unknown_labels_are_named(model):
     assert model.score(KIND.X[:1], [[(0, len(KIND.X[0]), "z")]]) < 1
+
+
+def test_features_of_the_other_kind_are_refused():
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(4, 3)), rng.normal(size=(4, 2, 4))) for _ in range(3)]
+    y = [[(0, 2, "a"), (2, 4, "b")]] * 3
+    model = SegmentSVM(max_length=2, tol=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="X has 5 features of positions, .* expecting 3"):
+        model.predict([rng.normal(size=(4, 5))])  # as many rows of weights in all

@@ -18,6 +18,7 @@ from maxmargin.domains import Domain
 from maxmargin.domains.shifted import Shifted
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.estimators.node_labels import NodeLabels
+from maxmargin.estimators.partial import PartialTargets
 from maxmargin.exceptions import ModelFileError
 from maxmargin.features import FeatureMap
 from maxmargin.losses import Loss, PartCosts
@@ -29,7 +30,7 @@ from maxmargin.structures import Finite, Structure
 from maxmargin.structures.decisions.selection import Selection
 from maxmargin.structures.network.node_labels import NetworkLabels
 from maxmargin.tasks import SequenceTagger
-from maxmargin.tasks.base import Task
+from maxmargin.tasks.base import StructureTask, Task
 from maxmargin.tasks.segmentation.graph_makers import GraphMaker
 from persistence.model_files import MODELS, SENTENCES, TAGS, contents, made, round_trip
 
@@ -282,7 +283,7 @@ def library_classes():
 
 def test_every_class_of_the_library_is_known():
     abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver, Domain, Task, GraphMaker}
-    abstract |= {NodeLabels, GraphLabels, NetworkLabels, Selection}
+    abstract |= {NodeLabels, GraphLabels, NetworkLabels, Selection, PartialTargets, StructureTask}
     abstract |= {Shifted}  # of problems only, made from an estimator's prior
     missing = [c.__name__ for c in library_classes() if registry.name_of(c) is None]
     assert sorted(missing) == sorted(c.__name__ for c in abstract), (

@@ -73,12 +73,12 @@ def count_positions(layout, out):
     positions, segments, _ = divide_parts(out, layout)
     positions[:] = 0.0
     for s in range(n):
-        for length in range(1, min(most, n - s) + 1):
-            first = (s * most + length - 1) * labels
-            for u in range(s, s + length):
-                at = 2 * u * labels + (labels if u > s else 0)
-                for k in range(labels):
-                    positions[at + k] += segments[first + k]
+        for k in range(labels):
+            longer = 0.0  # of segments that begin at s and are at least this long
+            for length in range(min(most, n - s), 0, -1):
+                longer += segments[(s * most + length - 1) * labels + k]
+                at = 2 * (s + length - 1) * labels + (labels if length > 1 else 0)
+                positions[at + k] += longer
 
 
 @compile_internal(types.void(FLOATS, FLOATS, INTS, FLOATS, INTS))

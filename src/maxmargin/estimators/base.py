@@ -136,8 +136,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         and the structure must have `marginals`. "slack" is slack rescaling, for structures whose
         outputs can be enumerated: the loss multiplies the hinge 1 + score(z) - score(y).
     intercept_scaling : float, default=1.0
-        Value of the constant feature, if `bias` or the feature map asks for one. Its weights are
-        penalised this many times less, squared: at 10 barely; much larger values slow training.
+        Value of the constant feature that `bias` or the feature map adds. The penalty on its
+        weights is divided by the square of this value: 10 leaves them almost unpenalised, and much
+        larger values slow training.
 
     Attributes
     ----------

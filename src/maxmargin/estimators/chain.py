@@ -162,6 +162,9 @@ class ChainSVM(PartialTargets, NodeLabels):
     def _find_known(self, y: Any) -> list[np.ndarray] | None:
         if not is_list(y) or not any(is_list(own) and _has_none(own) for own in y):
             return None
+        for i, own in enumerate(y):
+            if not is_list(own):
+                raise SampleError.of(i, ": y must be a list of labels, one per row of x.")
         return [np.array([label is not None for label in own], dtype=bool) for own in y]
 
     def _cut(self, X: Any, y: Any, known: list[np.ndarray]) -> tuple[Any, Any, np.ndarray]:

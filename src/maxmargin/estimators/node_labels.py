@@ -83,7 +83,7 @@ class NodeLabels(StructuredSVM):
                 f"{', and '.join(found)}: labels that y does not have, and that are ignored. Check"
                 " their spelling, unless this is a part of the data that lacks them.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=self._depth + 2,
             )
 
     def _forbidden_pair(self, y: Any, edges: np.ndarray, mask: Any) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any
+from time import perf_counter
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +17,8 @@ from maxmargin.validation.samples import check_sample_weight, check_targets
 
 #: times that unknown positions are filled in, at most
 _ROUNDS = 10
+#: a time limit that is over
+_LEAST_SECONDS = 1e-3
 
 
 class PartialTargets(StructuredSVM):
@@ -32,10 +35,11 @@ class PartialTargets(StructuredSVM):
     n_imputations_ : int
         How often unknown positions were filled in; only if there were any. The certificate of
         ``result_`` is then that of the last convex problem: no weights are better for the outputs
-        that were filled in, but for others there may be.
+        that were filled in, but for others there may be; its history is of the last round.
     """
 
     n_imputations_: int
+    _depth: ClassVar[int] = 4
 
     @abstractmethod
     def _find_known(self, y: Any) -> list[np.ndarray] | None:
@@ -60,22 +64,33 @@ class PartialTargets(StructuredSVM):
         weight = check_sample_weight(sample_weight, len(known))
         if not any(own.any() for own in known):
             raise ValueError("y has no known labels: there is nothing to learn from.")
+        started = perf_counter()
         pieces, targets, sample = self._cut(X, y, known)
-        model: PartialTargets = self._fit_pieces(pieces, targets, weight[sample])
+        try:
+            model = self._fit_pieces(pieces, targets, weight[sample])
+        except SampleError as error:
+            raise error.renumbered(sample.tolist()) from error
         if self.objective != "likelihood":
             node_weight = self._weigh_known(known, node_weight)
         allowed = [model._allowed(own, mask) for own, mask in zip(y, known, strict=True)]
         restrictions = [Restriction(off=np.flatnonzero(~own.ravel())) for own in allowed]
-        warm_start, last = self.warm_start, None
+        filled = model.predict_restricted(X, restrictions)
+        given = self.warm_start, self.time_limit
         try:
             for count in range(1, _ROUNDS + 1):
-                filled = model.predict_restricted(X, restrictions)
-                if last is not None and all(map(_is_same, filled, last)):
-                    break
+                self.time_limit = _time_left(given[1], started)
                 super().fit(X, filled, sample_weight, node_weight)
-                model, last, self.warm_start, self.n_imputations_ = self, filled, True, count
+                last, filled = filled, self.predict_restricted(X, restrictions)
+                self.warm_start, self.n_imputations_ = True, count
+                if all(map(_is_same, filled, last)) or self.time_limit == _LEAST_SECONDS:
+                    return self
         finally:
-            self.warm_start = warm_start
+            self.warm_start, self.time_limit = given
+        warnings.warn(
+            f"unknown labels still changed after {_ROUNDS} rounds of filling them in.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
         return self
 
     def _weigh_known(self, known: list[np.ndarray], node_weight: Any) -> list[np.ndarray]:
@@ -98,6 +113,10 @@ class PartialTargets(StructuredSVM):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be optimal
             return StructuredSVM.fit(own, X, y, weight)
+
+
+def _time_left(limit: float | None, started: float) -> float | None:
+    return None if limit is None else max(limit - (perf_counter() - started), _LEAST_SECONDS)
 
 
 def _is_same(a: Any, b: Any) -> bool:

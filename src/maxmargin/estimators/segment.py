@@ -52,8 +52,8 @@ class SegmentSVM(PartialTargets):
     A sample x is an array of shape (n, n_features), dense or CSR, the features of positions, or one
     of shape (n, max_length, n_features), those of the segments that begin at each position, or a
     tuple of both. A target y is a list of segments (begin, end, label), in order, from 0 to n.
-    `score` is the F1 score of segments, over all samples. Of stretches (begin, end, None), as long
-    as one likes, it is unknown how they are cut; see the same of `ChainSVM`. `predict_marginals`
+    `score` is the F1 score of segments, over all samples. A segment (begin, end, None), of any
+    length, marks positions whose segmentation is unknown; see `ChainSVM`. `predict_marginals`
     gives for each position the probabilities of labels whose segment begins there, then of those
     whose segment goes on there.
 
@@ -77,9 +77,14 @@ class SegmentSVM(PartialTargets):
     ----------
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted.
+    n_features_in_ : int
+        Rows of weights: two for each feature of positions, one for each feature of segments.
+    n_position_features_ : int
+        Number of features of positions.
     """
 
     classes_: np.ndarray
+    n_position_features_: CountOrZero
 
     def __init__(
         self,
@@ -122,6 +127,19 @@ class SegmentSVM(PartialTargets):
 
     def _check_X(self, X: Any) -> tuple[Any, None]:
         return self.feature_map_.check(X), None
+
+    def _learn_width(self, rows: Any) -> None:
+        super()._learn_width(rows)
+        self.n_position_features_ = rows.positions.n_columns
+
+    def _check_width(self, rows: Any) -> None:
+        super()._check_width(rows)
+        if rows.positions.n_columns != self.n_position_features_:
+            raise ValueError(
+                f"X has {rows.positions.n_columns} features of positions, but SegmentSVM is"
+                f" expecting {self.n_position_features_} features of positions as input: those it"
+                " was fitted on."
+            )
 
     def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [(int(count), self._n_labels()) for count in rows.lengths]

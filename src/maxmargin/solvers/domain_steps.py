@@ -131,12 +131,12 @@ def _visit_sample(
 ) -> None:
     """Take one step as in R^d, and project."""
     before = state.w.copy()
-    start = state.z[problem.parts(i)].copy() if gaps is not None else before
+    start = state.z[problem.parts(i)].copy() if gaps is not None else None
     total = state.average.total[0]
     # the step would add its own change to the average, not what is left of it
     steps(np.array([i]), free_weights(state.w, state.average._replace(correction=np.empty(0))))
     moved = state.w - before
-    if gaps is not None:
+    if gaps is not None and start is not None:
         change, gap = -problem.alpha * moved, float(problem.sample_weight[i] * gaps[i])
         gain, z = gap - float(before @ change), state.z[problem.parts(i)]
         share = best_share(problem, v, change, gain) if gap > 0.0 else 0.0

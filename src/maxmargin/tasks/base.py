@@ -89,7 +89,9 @@ class Task(Savable, BaseEstimator):
     def _start(self, fresh: StructuredSVM) -> Any:
         """The model to fit: a new one, or a copy of the last, which stays if this fit fails."""
         old = getattr(self, "model_", None)
-        model = copy(old) if self.warm_start and old is not None else fresh
+        model = fresh
+        if self.warm_start and type(old) is type(fresh):
+            model = copy(old).set_params(**fresh.get_params(deep=False))
         return model.set_params(**{name: getattr(self, name) for name in _SHARED})
 
     @contextmanager
@@ -297,7 +299,7 @@ class StructureTask(Task):
         for sample, theta in self._scores(inputs):
             layout = self._layout(sample)
             if layout is None:
-                found.append([(self._output(None, sample), 0.0)] * self._empty_has_score)
+                found.append([(self._output(None, sample), 0.0)] if self._empty_has_score else [])
             else:
                 best = structure.k_best(theta, layout, k)
                 found.append([(self._output(z, sample), score) for z, score in best])

@@ -59,7 +59,8 @@ def complete_methods(cls: Any) -> None:
         arguments, overridden = _arguments(own), _arguments(bases[0]) if bases else ()
         text = own.__doc__ or (bases[0].__doc__ if bases and arguments != overridden else None)
         # looked up only where something is left out: this runs at every import
-        if name[0] == "_" or not text or all(f" {name} : " in text for name in arguments):
+        described = {*re.findall(r"^ *(\w+) : ", text or "", re.MULTILINE)}
+        if name[0] == "_" or not text or described.issuperset(arguments):
             continue
         sections = _split_sections(text)
         entries = _split_entries(sections.get("Parameters"))

@@ -112,7 +112,7 @@ def test_segments_have_texts_and_lists(tagger):
             {"gazetteer": {"a": "b c"}},
             [["a", "b"]],
             [["B-X", "O"]],
-            "'a' must be a list of phrases",
+            "must be a mapping of strings to a sequence of strings",
         ),
         ({"gazetteer": {"a": 3}}, [["a", "b"]], [["B-X", "O"]], "gazetteer"),
     ],

@@ -92,7 +92,7 @@ def recall_prices(memory, forest, unit, perfect):
 
 @compile_internal(types.void(FOREST))
 def pay_for_edges(forest):
-    """Raise prices until no edge has a negative slack, for both of its nodes the same."""
+    """Raise prices until no edge has a negative slack, by the same amount at both ends."""
     for v in range(len(forest.top)):
         for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
             if forest.weight[forest.edge[arc]] != ABSENT and slack_of(forest, arc) < 0:
@@ -235,7 +235,7 @@ def change_prices(forest, change):
 
 @compile_internal(types.boolean(FOREST, types.boolean))
 def run_stage(forest, perfect):
-    """Change prices until there is a root less; False if there is no matching with one less."""
+    """Change prices until there is one root fewer; False if no matching has fewer."""
     while not search_tight_arcs(forest):
         change, kind, where = least_change(forest, perfect)
         if kind == BY_NOTHING:

@@ -328,10 +328,12 @@ def arcs_html(drawing: dict[str, Any]) -> Html:
 
 def circle_html(drawing: dict[str, Any]) -> Html:
     """Pairs of bases, around a circle."""
-    return _draw_arcs(drawing, circle_svg, MAX_CIRCLE, "pairs around a circle")
+    return _draw_arcs(drawing, circle_svg, MAX_CIRCLE, "pairs around a circle", "bases")
 
 
-def _draw_arcs(drawing: dict[str, Any], draw: Callable[..., str], most: int, title: str) -> Html:
+def _draw_arcs(
+    drawing: dict[str, Any], draw: Callable[..., str], most: int, title: str, noun: str = "words"
+) -> Html:
     tokens = [clip_text(visible_text(token), 30) for token in drawing["tokens"][:most]]
     predicted = _arcs(drawing["predicted"], len(tokens))
     truth = _arcs(drawing["truth"], len(tokens)) if drawing.get("truth_known") else None
@@ -344,7 +346,7 @@ def _draw_arcs(drawing: dict[str, Any], draw: Callable[..., str], most: int, tit
         role="region",
         aria_label=title,
     )
-    rest = _rest(len(drawing["tokens"]), most, "words")
+    rest = _rest(len(drawing["tokens"]), most, noun)
     names = ["the root", *tokens]  # -1 is the root
     listed = (("predicted, but not in the truth", wrong), ("missed", missed))
     return join((picture, rest, *(_arc_list(label, own, names) for label, own in listed)))

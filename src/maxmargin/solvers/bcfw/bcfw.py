@@ -226,7 +226,7 @@ class BCFW(Solver[BCFWState]):
             state.gaps = np.full(problem.n, np.inf)
         cache = self._cache()
         if cache is None:
-            state.z = state.z  # an array, to be moved
+            state.make_dense()
             return
         outputs, size = state.oracle_outputs, len(state.points)
         if problem.oracle.is_expensive and (outputs is None or len(outputs) != size):

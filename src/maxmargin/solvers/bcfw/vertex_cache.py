@@ -69,6 +69,10 @@ class CacheState(BlockState):
     def points(self) -> Dual:
         return self.__dict__["z"]
 
+    def make_dense(self) -> None:
+        """Keep z as an array, which steps may move."""
+        self.z = self.z
+
 
 def images_pay(problem: Problem) -> bool:
     """Whether images are clearly smaller than lists of non-zeros; with bits they replace these."""
@@ -164,7 +168,7 @@ def take_points(problem: Problem, state: CacheState) -> None:
     packed, cache = problem.packed, state.vertex_cache
     assert cache is not None
     if state.stores == "images":
-        state.z = state.z
+        state.make_dense()
         rebuild_points(packed, cache, state.z)
         return
     has_mass = cache.mass.reshape(problem.n, -1) > 0.0

@@ -73,8 +73,8 @@ class ConstituencyCommand(TaskCommand):
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
         with name_samples(data.extra["names"]):
-            scores = model.report(data.inputs, data.outputs)
-        predicted = [parse_tree(tree) for tree in model.predict(data.inputs)]
+            predicted = [parse_tree(tree) for tree in model.predict(data.inputs)]
+        scores = bracket_scores(data.outputs, predicted)
         wrong = [
             len({*_arcs(a)} ^ {*_arcs(b)}) for a, b in zip(data.outputs, predicted, strict=True)
         ]

@@ -340,7 +340,7 @@ class RNAFolder(StructureTask):
     def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
         pairs = [keep_nested(*own)[0] for own in self._coded(inputs, truth)]
         layouts = {
-            i: make_layout(encode_bases(sequence), self.min_loop, pairs[i])
+            i: make_layout(encode_bases(sequence), self.model_.structure.min_loop, pairs[i])
             for i, sequence in enumerate(inputs)
         }
         some = {i: layout for i, layout in layouts.items() if layout is not None}

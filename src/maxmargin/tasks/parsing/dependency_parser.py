@@ -307,7 +307,7 @@ class DependencyParser(StructureTask):
         labeler = MulticlassSVM(
             alpha=10.0 / len(names), loss="hamming-sum", tol=0.02, max_epochs=30, bias=False,
             solver=BCFW(cache=OracleCache(10, 1)), random_state=self.random_state,
-            time_limit=self.time_limit,
+            time_limit=None if self.time_limit is None else self.time_limit / 4,
         )  # fmt: skip
         labeler.fit(relation_rows(coded, _flat(heads), bits), names, weight)
         # as large as the treebank, and not used again
@@ -419,7 +419,7 @@ class DependencyParser(StructureTask):
                 "no token of these sentences has a part of speech that training had: trees will be"
                 " poor. Give upos, as dicts or second in tuples, or train without.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         arcs = Arcs(coded, [], self.longest_, self.numbers_, first_structure(self._structure()))
         return arcs.scores(as_dense(self.model_.coef_), self.guide_)
@@ -430,7 +430,10 @@ class DependencyParser(StructureTask):
 
     def _find_best(self, oracle: Any, theta: np.ndarray, layout: Any) -> np.ndarray:
         # scores are sums of finite weights: to check them takes longer than to find the tree
-        return oracle._call("maximize", theta, layout)[0]
+        z, value = oracle._call("maximize", theta, layout)
+        if not np.isfinite(value):
+            raise FloatingPointError("scores of arcs are not finite: the weights are too large.")
+        return z
 
     def _output(self, z: np.ndarray | None, sample: Any) -> Tree:
         """The tree of heads, with their relations."""

@@ -69,9 +69,7 @@ class SegmentTexts:
     def __init__(self, texts: Sequence[str], lists: Gazetteer | None, most: int):
         self._number = {text: k for k, text in enumerate(texts)}
         self._lists: dict[str, list[int]] = {}
-        for k, (name, phrases) in enumerate((lists or {}).items(), start=len(texts)):
-            if isinstance(phrases, str):
-                raise ValueError(f"gazetteer: {name!r} must be a list of phrases, found one str.")
+        for k, phrases in enumerate((lists or {}).values(), start=len(texts)):
             for phrase in phrases:
                 self._lists.setdefault(" ".join(phrase.lower().split()), []).append(k)
         self._most, self.n_columns = most, len(texts) + len(lists or {})

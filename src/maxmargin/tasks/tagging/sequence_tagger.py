@@ -445,6 +445,8 @@ class SequenceTagger(Task):
             The scores.
         """
         truth, predicted = self._compared(sentences, tags)
+        if self.segments:  # in the scheme of the predictions
+            truth = [write_tags(list_segments(i, own)) for i, own in enumerate(truth)]
         chunks = mark_chunks(self.classes_.tolist())
         return TaggingReport(
             labels=per_label_scores(truth, predicted),

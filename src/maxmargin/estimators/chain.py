@@ -19,6 +19,7 @@ from maxmargin.estimators.restrictions import Restriction, check_restrictions
 from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Layout
@@ -97,6 +98,7 @@ class ChainSVM(PartialTargets, NodeLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -14,6 +14,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.inputs import Graph
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import GeneralMatching, Network, Structure
 from maxmargin.structures.base import Layout
@@ -73,6 +74,7 @@ class GeneralMatchingSVM(StructuredSVM):
         bias: bool = True,
         intercept_scaling: Positive = 1.0,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -21,6 +21,7 @@ from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
 from maxmargin.inputs import Graph
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
@@ -120,6 +121,7 @@ class GraphCutSVM(StructuredSVM):
         intercept_scaling: Positive = 1.0,
         multiclass: bool = False,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -19,6 +19,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.inputs import Bipartite
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching, Structure
 from maxmargin.structures.base import Layout
@@ -120,6 +121,7 @@ class MatchingSVM(StructuredSVM):
         bias: bool = True,
         intercept_scaling: Positive = 1.0,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

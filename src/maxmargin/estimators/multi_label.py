@@ -19,6 +19,7 @@ from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.problem import Problem
 from maxmargin.samples import Samples
 from maxmargin.solvers import Solver
@@ -106,6 +107,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -18,6 +18,7 @@ from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Layout
@@ -88,6 +89,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

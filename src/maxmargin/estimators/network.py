@@ -15,6 +15,7 @@ from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.losses import Loss
 from maxmargin.oracles.constraints import part_score
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
 from maxmargin.structures.base import Layout
@@ -123,6 +124,7 @@ class NetworkSVM(GraphLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -16,6 +16,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, SegmentFeatures
 from maxmargin.features.segments import SegmentRows
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Segments, Structure
 from maxmargin.structures.base import Layout
@@ -98,6 +99,7 @@ class SegmentSVM(PartialTargets):
         transitions: bool = True,
         single: Collection[Hashable] = (),
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

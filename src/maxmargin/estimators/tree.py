@@ -10,6 +10,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.features import KernelMap
 from maxmargin.losses import Loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Structure, Tree
 from maxmargin.validation.options import (
@@ -86,6 +87,7 @@ class TreeSVM(GraphLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

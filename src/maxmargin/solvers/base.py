@@ -102,6 +102,9 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     requires: ClassVar[Requires] = Requires()
     #: whether `candidates` and `bound` give a certificate; without one, records are free
     certifies: ClassVar[bool] = True
+    #: how it works on shards, see `maxmargin.parallel`: by "rounds" of epochs on single shards, by
+    #: "sums" over all of them, or not at all
+    parallel: ClassVar[str] = ""
     #: class of its states
     state_class: ClassVar[type[State]] = State
     #: short name
@@ -145,6 +148,27 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         state : State
             The solver's state.
         """
+
+    @property
+    def n_phases(self) -> int:
+        """Number of passes over the samples of which an epoch consists, see `visit`."""
+        return 1
+
+    def visit(self, problem: Problem, state: StateT, phase: int) -> None:
+        """Run one phase of an epoch, which changes the state in place.
+
+        All phases in order are an epoch; a solver in rounds visits all shards in each phase.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        phase : int
+            Number of the phase, from 0.
+        """
+        self.epoch(problem, state)
 
     def prepare(self, problem: Problem) -> None:
         """Check that the solver can solve the problem, and load the compiled code of an epoch.
@@ -282,6 +306,21 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def _finalize(self, problem: Problem, state: StateT) -> None:
         """Remove accumulated rounding errors before the last certificate."""
+
+    def state_to_save(self, state: StateT) -> StateT:
+        """Return what a checkpoint holds of a state, all of it in this process.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        State
+            The state, or a copy of it.
+        """
+        return state
 
     def check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
         """Raise ValueError if a state read from a file is not safe for compiled code.

@@ -35,6 +35,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.features import DecisionFeatures, FeatureMap
 from maxmargin.features.base import feature_values, part_features
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.parallel.engines import Engine
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
 from maxmargin.solvers import Solver
@@ -181,6 +182,7 @@ class DecisionSVM(StructuredSVM):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

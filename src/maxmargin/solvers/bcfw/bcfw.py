@@ -167,6 +167,7 @@ class BCFW(Solver[BCFWState]):
         "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
     )
     requires: ClassVar[Requires] = Requires(any_domain=True)
+    parallel: ClassVar[str] = "rounds"
     state_class = BCFWState
 
     def __init__(
@@ -251,18 +252,31 @@ class BCFW(Solver[BCFWState]):
 
     # -- an epoch ----------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: BCFWState) -> None:
-        self._prepare(problem, state)
-        state.counters.epoch[0] = state.epoch
-        order, cache = self._order(problem, state), self._cache()
-        if cache is None:
-            self._plain_pass(problem, state, order)
-        else:
-            try:
-                self._oracle_pass(problem, state, order)
+        self._run_phases(problem, state, range(self.n_phases))
+
+    @property
+    def n_phases(self) -> int:
+        cache = self._cache()
+        return 1 if cache is None or cache.passes == 0 else 2
+
+    def visit(self, problem: Problem, state: BCFWState, phase: int) -> None:
+        self._run_phases(problem, state, range(phase, phase + 1))
+
+    def _run_phases(self, problem: Problem, state: BCFWState, phases: range) -> None:
+        """Call the oracle for all samples (0), step between cached vertices (1), or both."""
+        cache, order = self._cache(), np.empty(0)
+        try:
+            if 0 in phases:
+                self._prepare(problem, state)
+                state.counters.epoch[0] = state.epoch
+                order = self._order(problem, state)
+                run = self._plain_pass if cache is None else self._oracle_pass
+                run(problem, state, order)
+            if 1 in phases and cache is not None:
                 self._cached_passes(problem, state, cache.passes)
-            finally:  # an oracle in Python may be interrupted
-                if state.stores == "images":
-                    rebuild_points(problem.packed, state.vertex_cache, state.z)
+        finally:  # an oracle in Python may be interrupted
+            if state.stores == "images":
+                rebuild_points(problem.packed, state.vertex_cache, state.z)
         state.n_oracle += len(order)  # known outputs count here, not where they were computed
         state.estimate = _weighted_gap(problem, state)
 

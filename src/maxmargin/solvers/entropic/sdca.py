@@ -57,6 +57,7 @@ class SDCA(Solver[SDCAState]):
     requires: ClassVar[Requires] = Requires(
         abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
     )
+    parallel: ClassVar[str] = "rounds"
     state_class = SDCAState
 
     def __init__(

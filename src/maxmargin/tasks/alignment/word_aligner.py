@@ -17,6 +17,7 @@ from maxmargin.estimators.restrictions import Restriction, check_restrictions, l
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching
 from maxmargin.tasks.alignment.checks import (
@@ -142,6 +143,7 @@ class WordAligner(LinkProbabilities, Task):
         statistics: WordStatistics | None = None,
         features: AlignmentFeatures | None = None,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -13,6 +13,7 @@ from maxmargin.estimators import StructuredSVM
 from maxmargin.exceptions import SampleError
 from maxmargin.features import PartFeatures
 from maxmargin.metrics import BracketScores, bracket_scores
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Constituents
 from maxmargin.structures.constituents import list_spans, span_numbers
@@ -115,6 +116,7 @@ class ConstituencyParser(StructureTask):
         *,
         min_count: Count = 3,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

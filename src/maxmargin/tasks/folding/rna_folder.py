@@ -14,6 +14,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.estimators import StructuredSVM
 from maxmargin.formats.rna import Pairs, write_dot_bracket
 from maxmargin.metrics import pair_scores
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import LBFGS, Solver
 from maxmargin.structures import NestedLayout, NestedPairs
 from maxmargin.tasks.base import Prepared, StructureTask
@@ -125,6 +126,7 @@ class RNAFolder(StructureTask):
         gamma: Positive = 2.0,
         max_samples: Count | None = 200,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -17,6 +17,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.estimators import MulticlassSVM, StructuredSVM
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import attachment_scores
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Dependencies
 from maxmargin.structures.dependencies.heads import lift_arcs
@@ -163,6 +164,7 @@ class DependencyParser(StructureTask):
         bits: Bits | None = None,
         guided: bool = True,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -15,6 +15,7 @@ from maxmargin.estimators.restrictions import Restriction, check_restrictions, l
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming, Loss, resolve_loss
 from maxmargin.metrics import SegmentationReport, segmentation_scores
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.segmentation.checks import (
@@ -116,6 +117,7 @@ class Segmenter(SegmentProbabilities, Task):
         graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
         tables: bool = False,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from maxmargin.callbacks import Callback
 from maxmargin.estimators import StructuredSVM
 from maxmargin.metrics import StringAlignmentScores, string_alignment_scores
+from maxmargin.parallel.engines import Engine
 from maxmargin.solvers import Solver
 from maxmargin.structures import PairAlignment
 from maxmargin.tasks.base import Prepared, StructureTask
@@ -147,6 +148,7 @@ class StringAligner(StructureTask):
         gap_value: NonNegative = 0.1,
         max_cells: Positive = 2e6,
         n_jobs: NJobs = None,
+        engine: str | Engine | None = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -28,3 +28,9 @@ def test_a_warm_start_takes_new_options(name):
     task.set_params(alpha=0.25, solver="eg").fit(inputs, outputs)
     assert (task.model_.alpha, task.model_.solver) == (0.25, "eg")
     assert task.predict(inputs)[0] == outputs[0]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_nothing_to_learn_from_is_told(name):
+    with pytest.raises(ValueError, match="there are no .* to learn from"):
+        TASKS[name][0].fit([], [])

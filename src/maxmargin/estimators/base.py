@@ -157,6 +157,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         The fitted feature map.
     temperature_ : float
         Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    intercept_scaling_ : float
+        Value of the constant feature in training.
 
     Notes
     -----
@@ -170,6 +172,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     structure_: Structure
     feature_map_: FeatureMap
     temperature_: Positive
+    intercept_scaling_: Positive
     _last_layouts: list[Layout] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
@@ -366,7 +369,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
         self.structure_ = self._make_structure()
-        self.feature_map_ = self._make_features()
+        self.feature_map_, self.intercept_scaling_ = self._make_features(), self.intercept_scaling
         rows, given = self._check_X(X)
         self._learn_names(X)
         targets = self._learn_labels(y, rows)
@@ -406,7 +409,11 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         labels = self._n_labels()
         packed = self.feature_map_.pack(rows, labels, n_parts)
         own = self.feature_map_.constant_weights(rows, labels)
-        return scale_weights(packed, own, self.intercept_scaling)
+        return scale_weights(packed, own, self._constant())
+
+    def _constant(self) -> float:
+        """The value of the constant feature; files of earlier versions do not have it."""
+        return getattr(self, "intercept_scaling_", 1.0)
 
     def _truth(self, targets: Any, layouts: list[Layout]) -> Points:
         parts, values = [], []

@@ -319,7 +319,7 @@ class GraphCutSVM(StructuredSVM):
         own = theta[: network.n_nodes]
         own[:] = nodes[:, 0]
         if self.bias:
-            own += self.node_coef_[-1] * self.intercept_scaling
+            own += self.node_coef_[-1] * self._constant()
         for side in range(2 if self.tables else 0):
             own += np.bincount(network.edges[:, side], edges[:, side], minlength=len(own))
         theta[network.n_nodes :] = edges[:, -1]

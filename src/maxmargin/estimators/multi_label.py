@@ -371,7 +371,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def bias_(self) -> np.ndarray | None:
         start, labels = self.n_features_in_ * len(self.classes_), len(self.classes_)
         own = as_dense(self.coef_)[start : start + labels]
-        return own * self.intercept_scaling if self.bias else None
+        return own * self._constant() if self.bias else None
 
     @property
     def pair_coef_(self) -> np.ndarray | None:

@@ -248,4 +248,4 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     @property
     def bias_(self) -> np.ndarray | None:
         own = as_dense(self.coef_)[-len(self.classes_) :]
-        return own * self.intercept_scaling if self.bias else None
+        return own * self._constant() if self.bias else None

@@ -132,4 +132,4 @@ class NodeLabels(StructuredSVM):
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self._rows()[self._n_columns()] * self.intercept_scaling if self.bias else None
+        return self._rows()[self._n_columns()] * self._constant() if self.bias else None

@@ -61,6 +61,8 @@ class SegmentFeatures(FeatureMap):
             return X
         check_options(self)
         check_is_list(X)
+        if not len(X):
+            raise ValueError("X is empty: at least one sample is needed.")
         both = [self._divide(i, x) for i, x in enumerate(X)]
         return SegmentRows(*(_check_rows(list(kind)) for kind in zip(*both, strict=True)))
 

@@ -155,6 +155,10 @@ class FoldingDisplay:
                 self.ax_.text(x, y, base, ha="center", va="center", fontsize=6, parse_math=False)
         self.ax_.autoscale_view()
         self.ax_.margins(0.08)
+        if circle:
+            turn = np.linspace(0.0, 2.0 * np.pi, 100)
+            self.ax_.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.5)
+            self.ax_.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
         self.ax_.set_aspect("equal")
         self.ax_.set_axis_off()
         return self

@@ -154,7 +154,7 @@ def _clean(node: Node, below: list[Node | None]) -> Node | None:
 def write_tree(node: Node) -> str:
     """The tree as a text of one line; brackets in words are -LRB- and -RRB-, spaces are _."""
     return fold_tree(
-        node, lambda own, below: f"({own.label} {' '.join(below) or _escape(own.form)})"
+        node, lambda own, below: f"({_escape(own.label)} {' '.join(below) or _escape(own.form)})"
     )
 
 

@@ -365,7 +365,7 @@ def locate_row(row: int, lengths: np.ndarray) -> tuple[int, int]:
 def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
     """Weights omega_i that sum to one; equal ones for None."""
     if sample_weight is None:
-        return np.full(n, 1.0 / n)
+        return np.full(n, 1.0 / max(n, 1))
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n},).")

@@ -379,6 +379,7 @@ class DecisionSVM(StructuredSVM):
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
         self.structure_ = self._make_structure()
         self.feature_map_ = self._choose_features(X)
+        self.intercept_scaling_ = self.intercept_scaling
         self.layout_, self.n_parts_ = None, 0
         if self.feature_map_.per_instance:
             self.layout_ = self.structure_.layout_of(count_parts(self.structure_, y))
@@ -501,7 +502,7 @@ class DecisionSVM(StructuredSVM):
         slopes = self.cost_scale_ * (table[:p] + shared) / self.scale_[:, None]
         constant = -self.mean_ @ slopes
         if self.fit_intercept:
-            constant = constant + self.cost_scale_ * self.intercept_scaling * table[-1]
+            constant = constant + self.cost_scale_ * self._constant() * table[-1]
         return (slopes.T, constant) if self.n_parts_ else (slopes[:, 0], constant[0])
 
     def decide(self, costs: Any) -> Any:

@@ -103,6 +103,14 @@ def test_refit_equals_a_fresh_fit(fitted):
             np.testing.assert_array_equal(a, b)
 
 
+def test_threads_change_no_bit(fitted):
+    threads = WordStatistics(stem_length=4, n_jobs=2).fit(PAIRS)
+    for one, two in ((fitted, threads), (fitted.stems_, threads.stems_)):
+        assert one.source_words_ == two.source_words_
+        np.testing.assert_array_equal(one.hmm_, two.hmm_)
+        np.testing.assert_array_equal(one.log_likelihood_, two.log_likelihood_)
+
+
 def test_pruning_keeps_what_is_probable():
     full = WordStatistics(min_probability=0.0).fit(PAIRS)
     pruned = WordStatistics(min_probability=0.3).fit(PAIRS)

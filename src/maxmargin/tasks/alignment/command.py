@@ -277,9 +277,10 @@ class AlignmentCommand(TaskCommand):
                 kept = False
         if found is None:
             log.info("learning statistics of words from text without links")
-            found = WordStatistics(**_options(wanted), verbose=model.verbose)
+            own = {"verbose": model.verbose, "n_jobs": model.n_jobs}
+            found = WordStatistics(**_options(wanted), **own)
             found.fit(data.extra["text"])
-            found.set_params(verbose=0)  # the same model, whoever watched
+            found.set_params(verbose=0, n_jobs=None)  # the same model, however it was made
         if not isinstance(found, WordStatistics) or _options(found) != _options(wanted):
             raise ValueError(
                 f"{path if kept else 'data'}: the statistics of words were made with other options;"
@@ -361,7 +362,8 @@ class AlignmentCommand(TaskCommand):
 
 
 def _options(statistics: WordStatistics) -> dict[str, Any]:
-    return {key: own for key, own in statistics.get_params().items() if key != "verbose"}
+    known = statistics.get_params().items()
+    return {key: own for key, own in known if key not in ("verbose", "n_jobs")}
 
 
 def _counted(data: Data) -> dict[str, Any]:

@@ -223,6 +223,8 @@ class WordAligner(LinkProbabilities, Task):
         statistics = WordStatistics() if self.statistics is None else clone(self.statistics)
         if self.verbose:
             statistics.set_params(verbose=self.verbose)
+        if statistics.n_jobs is None:
+            statistics.set_params(n_jobs=self.n_jobs)
         if parallel is None:
             return statistics.fit(pairs)
         check_iterable(parallel, "parallel")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
@@ -24,7 +26,14 @@ from maxmargin.tasks.alignment.translation_models import (
 )
 from maxmargin.tasks.alignment.word_forms import Vocabulary
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import Bounds, Count, CountOrZero, Verbosity, check_options
+from maxmargin.validation.options import (
+    Bounds,
+    Count,
+    CountOrZero,
+    NJobs,
+    Verbosity,
+    check_options,
+)
 
 _UNSEEN = 1e-7  # probability of words that were not seen together, or too seldom to keep
 _UNKNOWN = 1e-5  # of words not in the vocabulary, so that the places of their neighbours decide
@@ -74,6 +83,9 @@ class WordStatistics(Checked, BaseEstimator):
         means no stems.
     verbose : int, default=0
         1 shows progress on stderr.
+    n_jobs : int or None, default=None
+        Threads; with two or more, words and stems are trained at the same time. Results do not
+        depend on it.
 
     Attributes
     ----------
@@ -130,6 +142,7 @@ class WordStatistics(Checked, BaseEstimator):
         min_probability: Annotated[float, Bounds(0, 1, open_high=True)] = 1e-5,
         stem_length: Count | None = 5,
         verbose: Verbosity = 0,
+        n_jobs: NJobs = None,
     ):
         self.mixture_rounds = mixture_rounds
         self.hmm_rounds = hmm_rounds
@@ -140,6 +153,7 @@ class WordStatistics(Checked, BaseEstimator):
         self.min_probability = min_probability
         self.stem_length = stem_length
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, pairs: Iterable[Pair], y: Any = None) -> WordStatistics:
@@ -168,18 +182,27 @@ class WordStatistics(Checked, BaseEstimator):
                 f" max_length={self.max_length} words."
             )
         words = vocabularies[0].words, vocabularies[1].words
-        self._fit_text(source, target, *words)
         self.stems_ = None
-        if self.stem_length is not None:
-            other = {"stem_length": None, "agree": not self.agree}
-            self.stems_ = WordStatistics(**(self.get_params() | other))
-            stems = [_cut(own, self.stem_length) for own in words]
-            self.stems_._fit_text(
-                Text(stems[0][1][source.words], source.ptr),
-                Text(stems[1][1][target.words], target.ptr),
-                stems[0][0], stems[1][0], "stems",
-            )  # fmt: skip
-            self.stems_.stems_ = None
+        if self.stem_length is None:
+            self._fit_text(source, target, *words)
+            return self
+        other = {"stem_length": None, "agree": not self.agree}
+        self.stems_ = WordStatistics(**(self.get_params() | other))
+        self.stems_.stems_ = None
+        stems = [_cut(own, self.stem_length) for own in words]
+        of_stems = (
+            Text(stems[0][1][source.words], source.ptr),
+            Text(stems[1][1][target.words], target.ptr),
+            stems[0][0], stems[1][0], "stems",
+        )  # fmt: skip
+        if effective_n_jobs(self.n_jobs) == 1:
+            self._fit_text(source, target, *words)
+            self.stems_._fit_text(*of_stems)
+            return self
+        with ThreadPoolExecutor(1) as pool:
+            task = pool.submit(self.stems_._fit_text, *of_stems)
+            self._fit_text(source, target, *words)
+            task.result()
         return self
 
     def _fit_text(

@@ -114,7 +114,7 @@ def test_threads_do_not_change_a_bit():
         (lambda: mt.SparseMAP(PATH, reduction="max"), ValueError, "reduction='max'"),
         (lambda: mt.SPOPlus(PATH, "least"), ValueError, "sense='least'"),
         (lambda: mt.argmax(PATH, torch.zeros(7)), ValueError, "must be of shape"),
-        (lambda: mt.argmax(PATH, torch.zeros(1, 6)), ValueError, "edges are of 7 parts"),
+        (lambda: mt.argmax(PATH, torch.zeros(1, 6)), ValueError, "one for each of its edges"),
         (lambda: mt.StructuredHinge(TopK(1))(torch.zeros(1, 3), torch.zeros(1, 2)), ValueError,
          "as many numbers"),
     ],

@@ -539,9 +539,12 @@ class Samples:
             return
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         if values[i] == -np.inf:
-            raise InfeasibleError.of(
-                self.first + i, ": every output is forbidden. Allow one at least."
-            )
+            why = "every output is forbidden. Allow one at least."
+            try:  # the layout itself may have no output
+                self.oracle.check_layout(self.layouts[i])
+            except InfeasibleError as error:
+                why = str(error)
+            raise InfeasibleError.of(self.first + i, f": {why}")
         theta = self.scores(w, i)
         if not (np.isnan(theta) | np.isposinf(theta)).any():
             try:  # the structure itself can say what is wrong with scores that are numbers

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import maxmargin
 from maxmargin import DecisionSVM, domains
 from maxmargin.exceptions import SampleError
-from maxmargin.structures import Knapsack, Matching, ShortestPath, Structure, TopK
+from maxmargin.structures import Knapsack, Matching, PerInstance, ShortestPath, Structure, TopK
 
 
 def grid_edges(height, width):
@@ -181,6 +182,67 @@ def test_layouts_may_be_given_with_the_features():
     assert (again.predict(X) == model.predict(X)).mean() > 0.9
 
 
+def own_structures(n, seed=0):
+    """Features and costs of instances, each with a graph or items of its own."""
+    rng = np.random.default_rng(seed)
+    X, costs = [], []
+    for i in range(n):
+        nodes = 4 + i % 3
+        edges = [(a, b) for a in range(nodes) for b in range(nodes) if a < b or (i % 2 and a > b)]
+        X.append((rng.normal(size=(len(edges), 2)), ShortestPath(edges, 0, nodes - 1)))
+        costs.append(np.exp(X[-1][0] @ [1.0, -0.5]) * rng.uniform(0.5, 1.5, size=len(edges)))
+    return X, costs
+
+
+def test_each_instance_may_have_a_structure_of_its_own(tmp_path):
+    X, costs = own_structures(40)
+    model = DecisionSVM(PerInstance()).fit(X[:30], costs[:30])
+    model.save(tmp_path / "model")
+    found = maxmargin.load(tmp_path / "model").predict(X[30:])
+    guessed = model.predict_costs(X[30:])
+    for z, (_, structure), predicted in zip(found, X[30:], guessed, strict=True):
+        assert not structure.why_infeasible(z, (len(z),))
+        best = structure.maximize(-predicted, (len(z),))
+        if (predicted > 0).all():
+            np.testing.assert_array_equal(z, best)
+    worst = sum(c @ z for c, z in zip(costs[30:], found, strict=True))
+    least = sum(c @ s.maximize(-c, (len(c),)) for c, (_, s) in zip(costs[30:], X[30:], strict=True))
+    assert model.regret(X[30:], costs[30:]) == pytest.approx(worst / least - 1)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [ShortestPath([(0, 1), (1, 2), (2, 1), (0, 2), (2, 0)], 0, 2), TopK(2)],
+    ids=["path", "top-2"],
+)
+def test_structures_of_instances_that_are_the_same_are_as_one(structure):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 5, 2))
+    costs = np.exp(X @ [1.0, -0.5]) * rng.uniform(0.5, 1.5, size=(20, 5))
+    one = DecisionSVM(structure, alpha=0.05, weights="shared").fit(X, costs)
+    own = DecisionSVM(PerInstance(), alpha=0.05, warm_start=True)
+    own.fit([(x, structure) for x in X], costs)
+    np.testing.assert_array_equal(own.coef_, one.coef_)
+    own.fit([(x, clone(structure)) for x in X], costs)  # equal layouts, so nothing is left to do
+    assert own.result_.n_epochs == 0
+
+
+@pytest.mark.parametrize(
+    ("structure", "words"),
+    [
+        ("path", "sample 1: 'path' is not a structure of decisions"),
+        (Knapsack([0.123456, 1.0], 1), "sample 1: Knapsack is not solved by compiled code here"),
+        (ShortestPath([(0, 1), (2, 3)], 0, 3), "sample 1: no path leads from node 0 to 3"),
+        (ShortestPath([(0, 1), (2, 3)], 0, 9), "sample 1: target=9"),
+        (TopK(3), "sample 1: there are 2 items"),
+    ],
+)
+def test_bad_structures_of_instances_are_named(structure, words):
+    X = [(np.ones((2, 2)), TopK(1)), (np.ones((2, 2)), structure)]
+    with pytest.raises(ValueError, match=words):
+        DecisionSVM(PerInstance(), alpha=0.1).fit(X, np.ones((2, 2)))
+
+
 def test_data_frames_and_sparse_matrices_are_taken():
     X, costs = instances(60)
     plain = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
@@ -275,7 +337,7 @@ X, COSTS = instances(20)
     ("given", "words"),
     [
         ((X, COSTS[:19]), "X has 20 samples, costs has 19"),
-        ((X, COSTS[:, :11]), "edges are of 12 parts, found 11"),
+        ((X, COSTS[:, :11]), "ShortestPath has 12 parts, one for each of its edges, found 11"),
         ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
         ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
         ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),

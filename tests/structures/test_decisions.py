@@ -52,7 +52,7 @@ def test_decisions_that_are_not_outputs_are_refused(structure, y, words):
 
 
 def test_the_number_of_parts_is_checked():
-    with pytest.raises(ValueError, match="edges are of 3 parts, found 4"):
+    with pytest.raises(ValueError, match="has 3 parts, one for each of its edges, found 4"):
         SpanningTree(TRIANGLE).layout_of(4)
     with pytest.raises(ValueError, match="fewer than the k=5"):
         TopK(5).layout_of(4)

@@ -5,6 +5,7 @@ from maxmargin.structures.chain import Chain
 from maxmargin.structures.constituents import Constituents
 from maxmargin.structures.context_free import ContextFree
 from maxmargin.structures.decisions.knapsack import Knapsack
+from maxmargin.structures.decisions.per_instance import DecisionLayout, PerInstance
 from maxmargin.structures.decisions.shortest_path import ShortestPath
 from maxmargin.structures.decisions.spanning_tree import SpanningTree
 from maxmargin.structures.decisions.top_k import TopK
@@ -40,6 +41,7 @@ __all__ = [
     "Constituents",
     "Constraints",
     "ContextFree",
+    "DecisionLayout",
     "Deduction",
     "Dependencies",
     "DerivationLayout",
@@ -59,6 +61,7 @@ __all__ = [
     "NetworkLayout",
     "OracleStructure",
     "PairAlignment",
+    "PerInstance",
     "Potts",
     "Restricted",
     "RestrictedLayout",

@@ -6,7 +6,15 @@ import numpy as np
 
 from contract.cases import Case, Kind
 from maxmargin import DecisionSVM, StructuredSVM
-from maxmargin.structures import Constraints, Knapsack, ShortestPath, SpanningTree, TopK
+from maxmargin.structures import (
+    Constraints,
+    DecisionLayout,
+    Knapsack,
+    PerInstance,
+    ShortestPath,
+    SpanningTree,
+    TopK,
+)
 
 #: a grid of 2 x 3 nodes, right and down, with one edge twice
 GRID = [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (4, 5)]
@@ -76,6 +84,28 @@ def knapsack_case(name, weights, capacity):
     return Case(name, structure, within(weights, capacity), [(count,)], [], rows)
 
 
+def zero_or_one(layout):
+    own = layout.structure
+    if not isinstance(own, Knapsack):
+        return own.constraints((layout.n_parts,))
+    return knapsack_case("", own.weights, own.capacity).stated((layout.n_parts,))
+
+
+def own_outputs(layout):
+    """All vectors that the structure of an instance takes for outputs."""
+    own = (layout.n_parts,)
+    return [z for z in zeros_and_ones(own) if not layout.structure.why_infeasible(z, own)]
+
+
+#: one of each kind of compiled code, but for flows, which are not listed
+OWN = [
+    DecisionLayout(ShortestPath(GRID, 0, 5)), DecisionLayout(SpanningTree(SQUARE)),
+    DecisionLayout(Knapsack([3, 4, 2, 5, 0], 7)),
+    DecisionLayout(Knapsack([[3.5, 4.25, 2.0], [1.0, 2.0, 3.0]], [8.0, 4.5])),
+    DecisionLayout(TopK(2), 4),
+]  # fmt: skip
+
+
 STRUCTURES = [
     path_case("path", GRID, 0, 5),
     path_case("path-cycles", CYCLES, 0, 3),
@@ -90,6 +120,7 @@ STRUCTURES = [
     knapsack_case("knapsack", [3, 4, 2, 5, 0], 7),
     knapsack_case("knapsack-2", [[3.5, 4.25, 2.0, 5.0], [1.0, 2.0, 3.0, 1.5]], [8.0, 4.5]),
     knapsack_case("knapsack-real", np.sqrt([3.0, 4.5, 2.0, 5.0]), 4.0),
+    Case("per-instance", PerInstance(), own_outputs, OWN, [], zero_or_one),
 ]  # fmt: skip
 
 
@@ -128,4 +159,15 @@ def two_items():
     return best_of(TopK(2), 5, 13)
 
 
-ESTIMATORS = [decisions, part_costs, spanning_trees, two_items]
+def capacities():
+    """Values of items within capacities that differ, and so do the numbers of items."""
+    rng = np.random.default_rng(14)
+    X = []
+    for count in rng.integers(3, 6, size=20).tolist():
+        own = Knapsack(rng.integers(1, 6, size=count), int(rng.integers(4, 9)))
+        X.append((rng.normal(size=(count, 2)), own))
+    values = [np.exp(x @ [1.0, -0.5]) * rng.uniform(0.3, 1.7, size=len(x)) for x, _ in X]
+    return Kind(DecisionSVM(PerInstance(), "max", alpha=0.05), X, values)
+
+
+ESTIMATORS = [decisions, part_costs, spanning_trees, two_items, capacities]

@@ -23,6 +23,7 @@ from maxmargin.estimators.decision.inputs import (
     as_instances,
     as_points,
     check_costs,
+    check_decision_layouts,
     count_parts,
     encode_decision,
     is_table,
@@ -40,6 +41,7 @@ from maxmargin.result import State
 from maxmargin.solvers import Solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
+from maxmargin.structures.decisions.per_instance import PerInstance
 from maxmargin.structures.decisions.selection import Selection
 from maxmargin.validation.learned import check_array
 from maxmargin.validation.options import (
@@ -218,6 +220,8 @@ class DecisionSVM(StructuredSVM):
         rows, given = super()._check_X(X)
         if self.feature_map_.per_instance:
             given = [self.layout_] * len(rows.lengths)
+        elif given is not None and isinstance(self.structure_, PerInstance):
+            given = check_decision_layouts(given, rows.lengths)
         return rows, given
 
     def _n_labels(self) -> int:

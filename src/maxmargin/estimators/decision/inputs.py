@@ -12,6 +12,7 @@ from maxmargin._numba.packed_samples import Points
 from maxmargin.exceptions import SampleError
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
+from maxmargin.structures.decisions.per_instance import as_decision_layout
 from maxmargin.structures.decisions.selection import Selection
 from maxmargin.validation.samples import is_list
 
@@ -104,6 +105,30 @@ def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
             p = int(np.flatnonzero(~np.isfinite(vector))[0])
             raise SampleError.of(i, f": the cost of part {p} is {vector[p]}; costs must be finite.")
         found.append(vector)
+    return found
+
+
+def check_decision_layouts(given: Sequence[Any], counts: Sequence[int]) -> list[Layout]:
+    """The structure of each instance as a layout, made once; errors name the instance.
+
+    Parameters
+    ----------
+    given : sequence of Selection or DecisionLayout
+        As the user gave them.
+    counts : sequence of int
+        Number of rows of each instance.
+
+    Returns
+    -------
+    list of DecisionLayout
+        The layouts.
+    """
+    found = []
+    for i, (layout, count) in enumerate(zip(given, counts, strict=True)):
+        try:
+            found.append(as_decision_layout(layout, int(count)))
+        except (TypeError, ValueError) as error:
+            raise SampleError.of(i, f": {error}") from error
     return found
 
 

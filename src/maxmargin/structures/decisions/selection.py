@@ -17,7 +17,7 @@ class Selection(Structure):
     """
 
     binary = True
-    #: the option that says how many parts there are
+    #: what there is a part for each of
     listed_in: ClassVar[str] = ""
 
     def size(self) -> int | None:
@@ -37,8 +37,10 @@ class Selection(Structure):
     def n_parts(self, layout: Layout) -> int:
         count, known = check_sides(layout, "number of parts")[0], self.size()
         if known is not None and count != known:
-            name = f"{type(self).__name__}: {self.listed_in}"
-            raise ValueError(f"{name} are of {known} parts, found {count}.")
+            raise ValueError(
+                f"{type(self).__name__} has {known} parts, one for each of its {self.listed_in},"
+                f" found {count}. Give as many costs, scores or rows of features."
+            )
         return count
 
     def encode(self, y: Any, layout: Layout) -> np.ndarray:

@@ -120,8 +120,8 @@ class DecisionSVM(StructuredSVM):
     alpha_ : float
         Strength of the penalty, given or chosen.
     cv_loss_ : dict
-        Mean hinge of held-out instances by alpha, largest first, or the share of wrong parts if
-        there are no costs; empty if alpha was given.
+        Mean hinge of held-out instances by alpha, largest first, down to two below the best; or the
+        share of wrong parts if there are no costs. Empty if alpha was given.
     prior_ : ndarray of shape (n_weights,)
         Weights to which the penalty pulls.
     cost_scale_ : float

@@ -73,7 +73,8 @@ class Copy:
             source, target = ROOT / name, folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+                # with the bytecode, but for what is being written just now
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.pyc.*"))
             else:
                 shutil.copy(source, target)
         self.before = self.texts()
@@ -178,11 +179,11 @@ def test_few_files_are_touched_for_a_solver_or_task(copy, kind, name):
     assert f"NotImplementedError: TODO: write {name}" in used.stderr
 
 
-@pytest.mark.parametrize("name", ["lattice", "Lat-tice", "", "None", "2D", "Chain", "Solver"])
-def test_names_that_are_none_or_exist_are_refused(copy, name):
-    done = copy.make("structure", name)
-    assert done.returncode != 0
-    assert f"NAME={name!r} is not" in done.stderr or "has a" in done.stderr
+def test_names_that_are_none_or_exist_are_refused(copy):
+    for name in ("lattice", "Lat-tice", "", "None", "2D", "Chain", "Solver"):
+        done = copy.make("structure", name)
+        assert done.returncode != 0, name
+        assert f"NAME={name!r} is not" in done.stderr or "has a" in done.stderr
     assert copy.touched() == set()
 
 

@@ -9,12 +9,16 @@ def score(theta, z):
 
 
 def scores(theta, vertices):
-    return np.array([score(theta, v) for v in vertices])
+    """The score of each vertex."""
+    vertices = np.reshape(np.asarray(vertices, dtype=float), (-1, len(theta)))
+    banned = np.isneginf(theta)
+    values = vertices @ np.where(banned, 0.0, theta)
+    return np.where(vertices[:, banned].any(axis=1), -np.inf, values)
 
 
 def best(theta, vertices):
     """The score of the best vertex, -inf if each has a forbidden part."""
-    return max(scores(theta, vertices), default=-np.inf)
+    return scores(theta, vertices).max(initial=-np.inf)
 
 
 def log_partition(theta, vertices):

@@ -40,21 +40,27 @@ def best_value(constraints, theta):
 
 def violation(constraints, z):
     """How far z is from satisfying the constraints, the auxiliary variables chosen best."""
-    matrix = sparse.csr_array(constraints.matrix)
+    return float(violations(constraints, np.asarray(z)[None])[0])
+
+
+def violations(constraints, points):
+    """The same of each row, by one linear program: to set one up takes longer than to solve it."""
+    matrix, n = sparse.csr_array(constraints.matrix), points.shape[1]
     lower = np.asarray(constraints.lower, dtype=float)
     upper = np.asarray(constraints.upper, dtype=float)
-    fixed = matrix[:, : len(z)] @ z
-    negative = max(0.0, -float(np.min(z)))
-    n_extra = matrix.shape[1] - len(z)
+    fixed = (matrix[:, :n] @ points.T).T
+    negative = np.maximum(0.0, -points.min(axis=1))
+    n_extra = matrix.shape[1] - n
     if n_extra == 0:
-        outside = np.maximum(lower - fixed, fixed - upper).max(initial=0.0)
-        return max(negative, float(outside))
-    # min t  such that  lower - t <= fixed + A extra <= upper + t
-    extra, one = matrix[:, len(z) :], np.ones((len(lower), 1))
+        outside = np.maximum(lower - fixed, fixed - upper).max(axis=1, initial=0.0)
+        return np.maximum(negative, outside)
+    # for each: min t  such that  lower - t <= fixed + A extra <= upper + t
+    extra, one = matrix[:, n:], np.ones((len(lower), 1))
     both = sparse.vstack([sparse.hstack([extra, -one]), sparse.hstack([-extra, -one])])
-    bound = np.concatenate([upper - fixed, fixed - lower])
-    finite = np.isfinite(bound)
-    costs = np.append(np.zeros(n_extra), 1.0)
-    answer = linprog(costs, A_ub=sparse.csr_array(both)[finite], b_ub=bound[finite], method="highs")
+    bound = np.hstack([upper - fixed, fixed - lower])
+    finite = np.isfinite(bound).all(axis=0)
+    rows = sparse.kron(sparse.eye_array(len(points)), sparse.csr_array(both)[finite], "csr")
+    costs = np.tile(np.append(np.zeros(n_extra), 1.0), len(points))
+    answer = linprog(costs, A_ub=rows, b_ub=bound[:, finite].ravel(), method="highs")
     assert answer.status == 0, answer.message
-    return max(negative, float(answer.fun))
+    return np.maximum(negative, answer.x.reshape(len(points), -1)[:, -1])

@@ -63,7 +63,7 @@ class Samples:
     #: what the first sample is called in errors, where these are some of many
     first: int = 0
     #: whether `apply` gives NaN for outputs that took too long, where they would be an error
-    may_skip: bool = False
+    may_time_out: bool = False
     #: what `maximize` remembers of all samples, see `remember`; empty for nothing
     memory: np.ndarray = np.empty(0)
 
@@ -487,7 +487,7 @@ class Samples:
         ) -> None:
             with closing(self._each(ability, w, range(first, last))) as each:
                 for i, theta, z, value in each:
-                    if z is None and self.may_skip:
+                    if z is None and self.may_time_out:
                         values[i], out[self.parts(i)] = 0.0, np.nan
                         continue
                     if z is None:  # not answered in time: the sample stays where it is

@@ -268,11 +268,11 @@ def test_links_out_of_range():
 
 
 def test_compared_links():
-    judged = compare_links([(0, 0), (1, 1), (2, 2)], {(0, 0), (3, 3)}, {(1, 1), (4, 4)})
-    assert judged.right == {(0, 0)}
-    assert judged.possible == {(1, 1)}
-    assert judged.wrong == {(2, 2)}
-    assert judged.missed == {(3, 3)}
-    assert judged.left == {(4, 4)}
+    compared = compare_links([(0, 0), (1, 1), (2, 2)], {(0, 0), (3, 3)}, {(1, 1), (4, 4)})
+    assert compared.right == {(0, 0)}
+    assert compared.possible == {(1, 1)}
+    assert compared.wrong == {(2, 2)}
+    assert compared.missed == {(3, 3)}
+    assert compared.left == {(4, 4)}
     assert compare_links(np.array([[1, 2]])).right == {(1, 2)}
     assert compare_links([(1, 2)], set()).wrong == {(1, 2)}

@@ -595,7 +595,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         check_is_fitted(self, "coef_")
         found: list[Any] = []
         for samples in self._in_chunks(X):
-            samples.may_skip = samples.oracle.ends_calls
+            samples.may_time_out = samples.oracle.ends_calls
             found += self._outputs(samples, self._weights())
         late = [i for i, y in enumerate(found) if y is None]
         if late:
@@ -782,7 +782,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         z = np.empty(int(samples.part_ptr[-1]))
         samples.apply("maximize", w, out=z)
         rows = [z[samples.parts(i)] for i in range(samples.n)]
-        late = [samples.may_skip and bool(np.isnan(row).any()) for row in rows]
+        late = [samples.may_time_out and bool(np.isnan(row).any()) for row in rows]
         found = zip(rows, samples.layouts, late, strict=True)
         return [None if skipped else self._output(row, layout) for row, layout, skipped in found]
 

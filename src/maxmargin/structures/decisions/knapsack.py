@@ -42,7 +42,7 @@ class Knapsack(Selection):
     Other weights and more items are left to HiGHS, whose outputs come with a proven bound.
     """
 
-    listed_in = "items"
+    listed_in = "items in weights"
 
     def __init__(self, weights: Any, capacity: Any):
         self.weights = weights

@@ -31,7 +31,10 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, P
 #: relative gap at which nothing is left to do: what interior-point methods reach
 _EXACT = 1e-7
 #: solves at most: if the optimum is far below the loss, once more with it as the unit
-_ROUNDS = 3
+_ROUNDS = 4
+#: how many times as large objectives become from round to round, at most: of larger ones Clarabel
+#: says that they have no minimum
+_MAX_RISE = 1e4
 
 
 @dataclass(repr=False)
@@ -141,7 +144,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
                 self._take(problem, state, program, solution)
             if self._has_converged(state) or not 0 < state.primal < 1 / worth:
                 break
-            worth = 1 / state.primal
+            worth = min(1 / state.primal, _MAX_RISE * worth)
 
     def _solved(
         self, problem: Problem, program: ConeProgram, worth: float, limit: float

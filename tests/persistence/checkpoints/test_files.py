@@ -1,5 +1,6 @@
 """Files of checkpoints: small, and refused if they are damaged, forged or of another run."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -61,27 +62,27 @@ def written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "solver, problem, words",
+    "solver, make, words",
     [
-        (BCFW(), problems.chain(seed=9), "samples are others"),
-        (BCFW(), problems.chain(cost=problems.zero_one), "samples are others"),
-        (BCFW(), problems.chain(alpha=0.2), "alpha differs .now 0.2, then 0.1"),
-        (BCFW(), problems.chain(lengths=(1, 2)), "another structure"),
-        (BCFW(), problems.matching(), "another structure"),
-        (BCFW(random_state=1), problems.chain(), "random_state differs"),
-        (BCFW("pairwise"), problems.chain(), "options of the solver differ.*pairwise"),
-        (BCFW(cache=OracleCache(5)), problems.chain(), "options of the solver differ"),
-        (FrankWolfe(), problems.chain(), "solver is another one .now FrankWolfe, then BCFW"),
+        (BCFW(), partial(problems.chain, seed=9), "samples are others"),
+        (BCFW(), partial(problems.chain, cost=problems.zero_one), "samples are others"),
+        (BCFW(), partial(problems.chain, alpha=0.2), "alpha differs .now 0.2, then 0.1"),
+        (BCFW(), partial(problems.chain, lengths=(1, 2)), "another structure"),
+        (BCFW(), problems.matching, "another structure"),
+        (BCFW(random_state=1), problems.chain, "random_state differs"),
+        (BCFW("pairwise"), problems.chain, "options of the solver differ.*pairwise"),
+        (BCFW(cache=OracleCache(5)), problems.chain, "options of the solver differ"),
+        (FrankWolfe(), problems.chain, "solver is another one .now FrankWolfe, then BCFW"),
         (
             SDCA(),
-            problems.chain(objective="likelihood"),
+            partial(problems.chain, objective="likelihood"),
             "objective differs .now likelihood, then margin",
         ),
     ],
 )
-def test_another_run_is_refused(written, solver, problem, words):
+def test_another_run_is_refused(written, solver, make, words):
     with pytest.raises(ValueError, match=f"checkpoint of another run: .*{words}"):
-        solver.run(problem.problem, callbacks=[Checkpoint(written, resume=True)])
+        solver.run(make().problem, callbacks=[Checkpoint(written, resume=True)])
 
 
 def test_a_model_is_no_checkpoint_and_the_reverse(written, tmp_path):

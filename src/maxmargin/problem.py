@@ -399,6 +399,33 @@ class Problem(Samples):
             total += features[own] @ sizes
         return ROUNDING * float(total + costs + self.alpha * (w @ w))
 
+    def rounding_of_bound(self, gap: float) -> float:
+        """Return what rounding may add to D(z) beyond `rounding(w)`.
+
+        D(z) has the rounding errors of w(z), and ``alpha/2 |w - w(z)|^2 <= P(w) - D(z)``.
+
+        Parameters
+        ----------
+        gap : float
+            Difference P(w) - D(z).
+
+        Returns
+        -------
+        float
+            Bound on the absolute error.
+        """
+        features, _ = self._sizes_of_terms
+        most = 2 * self.domain.max_norm(self.dim)
+        if self.alpha > 0:
+            most = min(most, np.sqrt(2 * max(gap, 0.0) / self.alpha))
+        size = float(np.linalg.norm(features)) * np.sqrt(self.dim // len(features))
+        return ROUNDING * size * float(most) if size else 0.0
+
+    @property
+    def size_of_losses(self) -> float:
+        """Mean over samples, with their weights, of the sums of all parts' costs."""
+        return self._sizes_of_terms[1]
+
     @cached_property
     def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
         """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts.

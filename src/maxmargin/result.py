@@ -24,14 +24,35 @@ class Status(Checked, Enum):
     """How a run ended.
 
     CONVERGED is proven by a certificate or, for the perceptron, by a pass without mistakes.
+    ROUNDING: scores are so large that rounding errors hide whether the gap is within the tolerance.
     """
 
     CONVERGED = "converged"
     MAX_EPOCHS = "max_epochs"
     TIME_LIMIT = "time_limit"
     STOPPED = "stopped"
+    ROUNDING = "rounding"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
+
+
+def describe_rounding(size: float) -> str:
+    """Say why a run ends as ROUNDING, and what to do.
+
+    Parameters
+    ----------
+    size : float
+        Bound on the rounding errors.
+
+    Returns
+    -------
+    str
+        The message.
+    """
+    return (
+        f"rounding errors of scores, up to {size:.2g}, hide whether the gap is within tol; scale"
+        " the features down, or raise alpha or tol"
+    )
 
 
 @dataclass(frozen=True)

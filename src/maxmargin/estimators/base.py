@@ -510,6 +510,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             warnings.warn(
                 f"training failed: {result.message}", ConvergenceWarning, stacklevel=self._depth
             )
+        if result.status is Status.ROUNDING:
+            warnings.warn(f"{result.certificate()}.", ConvergenceWarning, stacklevel=self._depth)
         if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",

@@ -17,11 +17,14 @@ from maxmargin.domains import RealSpace
 from maxmargin.exceptions import TimeIsUp
 from maxmargin.memory import CompactArray
 from maxmargin.problem import Problem
-from maxmargin.result import History, Record, Result, State, Status
+from maxmargin.result import History, Record, Result, State, Status, describe_rounding
 from maxmargin.solvers.identity import run_identity
 
 if TYPE_CHECKING:
     from maxmargin.solvers.base import Solver
+
+#: of an objective: rounding errors below are of no concern
+_NEGLIGIBLE = 1e-6
 
 
 class Run:
@@ -79,14 +82,10 @@ class Run:
 
     @property
     def target(self) -> float:
-        """The gap at which the run has converged."""
-        return self._target(self.primal, self._rounded)
-
-    def _target(self, primal: float, rounded: float) -> float:
-        """Tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
+        """The gap at which the run ends: tol |P(w)|, or what rounding hides of a gap."""
         if self.tol == 0 or self._best is None:
             return 0.0
-        return max(self.tol * abs(primal), rounded)
+        return max(self.tol * abs(self.primal), self._rounded)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -239,8 +238,13 @@ class Run:
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
             return
-        if self.is_proven() and self.status in (None, Status.MAX_EPOCHS):
+        if self.status not in (None, Status.MAX_EPOCHS):
+            return
+        if self.is_proven():
             self.status = Status.CONVERGED
+        elif self.tol > 0 and self.gap <= self._rounded:
+            self.status = Status.ROUNDING
+            self.message = describe_rounding(self._rounded)
 
     def _bound(self) -> float:
         """What the state proves, or 0: that is D at the truth, and no hinge is below it.
@@ -259,8 +263,25 @@ class Run:
 
     def is_proven(self) -> bool:
         """Whether the gap is at the tolerance, or the solver knows that it has converged."""
-        proven = self.tol > 0 and self.gap <= self.target
-        return proven or self.solver._has_converged(self.state)
+        known = self.tol > 0 and self._best is not None
+        if known and (self._is_within_tol(self.primal, self._rounded) or self._is_zero()):
+            return True
+        if not self.solver._has_converged(self.state):
+            return False
+        # which is no proof where scores are too large; of a perceptron the objective is NaN
+        return not self._rounded > max(self.tol, _NEGLIGIBLE) * abs(self.primal)
+
+    def _is_within_tol(self, primal: float, rounded: float) -> bool:
+        """Whether the gap and what rounding may add to it are at most tol |P(w)|."""
+        gap = primal - self.dual
+        if not gap <= self.tol * abs(primal):
+            return False
+        return gap + rounded + self.problem.rounding_of_bound(gap) <= self.tol * abs(primal)
+
+    def _is_zero(self) -> bool:
+        """Whether nothing but rounding is left of an objective whose minimum may be 0."""
+        small = self._rounded <= _NEGLIGIBLE * self.problem.size_of_losses
+        return small and self.gap <= self._rounded and self.problem.alpha * self.primal == 0
 
     def _record(self, primal: float) -> None:
         self._count_calls()
@@ -312,15 +333,16 @@ class Run:
             best = self.chosen
             if self.solver.certifies:
                 primal = self.problem.primal(best)
-                missed = primal - self.dual > self._target(primal, self.problem.rounding(best))
-                if self.status is Status.CONVERGED and missed:
+                rounded = self.problem.rounding(best)
+                if self.status is Status.CONVERGED and not self._is_within_tol(primal, rounded):
                     self.status = Status.STOPPED
             self.message = "; ".join(filter(None, [self.message, self.origin]))
+        dual = self._honest_bound(primal, best)
         return Result(
             w=best,
             primal=primal,
-            dual=self.dual,
-            gap=primal - self.dual,
+            dual=dual,
+            gap=primal - dual,
             status=self.status or Status.FAILED,
             n_epochs=self.state.epoch,
             history=self.history,
@@ -328,6 +350,19 @@ class Run:
             exact=self.problem.oracle.gap_is_proof,
             message=self.message,
         )
+
+    def _honest_bound(self, primal: float, w: np.ndarray) -> float:
+        """The bound, less rounding errors of it and of P(w) where these hide whether it proves tol.
+
+        It remains 0 where it was more: that is D at the truth, without rounding.
+        """
+        if not self.solver.certifies or self.status is Status.CONVERGED or self.dual <= 0:
+            return self.dual
+        rounded = self.problem.rounding(w) + self.problem.rounding_of_bound(primal - self.dual)
+        small = rounded <= max(self.tol, _NEGLIGIBLE) * abs(primal)
+        if small and self.status is not Status.ROUNDING:
+            return self.dual
+        return max(self.dual - rounded, 0.0)
 
 
 def limits_of(solver: Solver) -> tuple[int, float]:

@@ -41,6 +41,7 @@ def has_failed(run: Mapping[str, Any]) -> bool:
         "max_epochs",
         "time_limit",
         "stopped",
+        "rounding",
         "interrupted",
     )
 

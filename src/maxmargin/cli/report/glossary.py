@@ -28,6 +28,7 @@ STATUS = {
     "max_epochs": ("◦", "ended at the limit of passes"),
     "time_limit": ("◦", "ended at the time limit"),
     "stopped": ("◦", "stopped early"),
+    "rounding": ("◦", "ended by rounding errors"),
     "interrupted": ("◦", "interrupted"),
     "failed": ("✗", "failed"),
 }

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.callbacks import Callback, TimeLimit
 from maxmargin.features.base import feature_values
 from maxmargin.problem import Problem
-from maxmargin.result import State, Status, empty_array, state_field
+from maxmargin.result import State, Status, describe_rounding, empty_array, state_field
 from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.qp.feasible import ROUNDING, nearest_feasible
@@ -226,4 +226,6 @@ class ReferenceQP(Solver[ReferenceQPState]):
                 f"this is the optimum of a relaxation, {state.relaxed:.9g}, which the true one"
                 ' does not exceed; use solver="bcfw" to bound it from below'
             )
+        if state.gap <= state.rounding:
+            return Status.ROUNDING, describe_rounding(state.rounding)
         return Status.FAILED, state.message

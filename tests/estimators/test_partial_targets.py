@@ -4,9 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from contract.cases.segments import segment_svm
-from maxmargin import ChainSVM, SegmentSVM
+from maxmargin import ChainSVM, SegmentSVM, metrics
 from maxmargin.estimators.restrictions import Restriction
 from maxmargin.tasks import SequenceTagger
 
@@ -100,8 +101,46 @@ def test_taggers_learn_from_partial_tags():
     tags = [["D", "N", None], ["D", None, "V"], [None, "N", "V"]]
     tagger = SequenceTagger().fit(sentences, tags)
     assert tagger.predict([["a", "cat", "sleeps"]]) == [["D", "N", "V"]]
+    assert tagger.score(sentences, tags) == 1.0
+    with pytest.raises(ValueError, match="all tags are None"):
+        tagger.score(sentences, [[None] * 3] * 3)
     with pytest.raises(TypeError, match="sentence 0, token 2: the tag None"):
-        tagger.score(sentences, tags)
+        tagger.report(sentences, tags)
+
+
+def test_unknown_labels_are_left_out_of_scores():
+    model = ChainSVM(alpha=0.05, tol=0.02).fit(X, Y)
+    found, hidden = model.predict(OTHERS), hide(OTHER_LABELS, 0.5)
+    pairs = [(a, b) for t, p in zip(hidden, found, strict=True) for a, b in zip(t, p, strict=True)]
+    wrong = [a != b for a, b in pairs if a is not None]
+    assert 0 < sum(wrong) < len(wrong)
+    assert model.score(OTHERS, hidden) == pytest.approx(1 - np.mean(wrong))
+    assert metrics.token_error(hidden, found) == pytest.approx(np.mean(wrong))
+    assert metrics.per_label_scores(hidden, found).n_tokens == len(wrong)
+    nothing = [[None] * 8] * 40
+    assert metrics.sequence_error([[None] * 8, *OTHER_LABELS], [found[0], *found]) == (
+        metrics.sequence_error(OTHER_LABELS, found)
+    )
+    with pytest.raises(ValueError, match="no known labels"):
+        model.score(OTHERS, nothing)
+    with pytest.raises(ValueError, match="all labels of y_true are None"):
+        metrics.token_error(nothing, found)
+    with pytest.raises(ValueError, match="sample 0: y_true has tags that are None"):
+        metrics.chunk_f1([["B-X", None]], [["B-X", "O"]])
+    grid = GridSearchCV(ChainSVM(tol=0.05), {"alpha": [0.05, 0.1]}, cv=2).fit(X, hide(Y, 0.3))
+    assert grid.best_score_ > 0.7
+
+
+def test_unknown_segments_are_left_out_of_scores():
+    kind = segment_svm()
+    model = SegmentSVM(max_length=3, alpha=0.05, tol=0.01).fit(kind.X, kind.y)
+    found = model.predict(kind.X)
+    (a, b, _), *rest = found[0]
+    assert rest
+    hidden = [[(a, b, None), *rest], *found[1:]]
+    assert model.score(kind.X, hidden) == 1.0
+    with pytest.raises(ValueError, match="no known segments"):
+        model.score(kind.X, [[(0, len(x), None)] for x in kind.X])
 
 
 @pytest.mark.parametrize(

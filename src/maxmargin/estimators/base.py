@@ -758,6 +758,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 raise SampleError.of(i, f": {error}") from error
             right += weight[i] * float(same.sum())
             total += weight[i] * len(same)
+        if total == 0:
+            raise ValueError("y has no known labels: there is nothing to score.")
         return right / total
 
     def _right(self, truth: Any, output: Any, layout: Layout) -> np.ndarray:

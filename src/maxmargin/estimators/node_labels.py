@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.estimators.restrictions import Restriction, restrict_labels, some_labels
+from maxmargin.metrics.labels import find_known
 from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import as_dense, is_list
 
@@ -107,7 +108,7 @@ class NodeLabels(StructuredSVM):
         truth = np.asarray(truth)
         if truth.shape != output.shape:
             raise ValueError(f"y has {truth.size} labels but x has {len(output)} {self._noun}.")
-        return truth == output
+        return (truth == output)[find_known(truth)]  # None: unknown
 
     def decision_function(self, X: Any) -> Any:
         """Compute for each node and label the score of the best output with that label at the node.

@@ -245,11 +245,18 @@ class SegmentSVM(PartialTargets):
     ) -> float:
         check_targets(y, len(outputs))
         weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
-        both, total = 0.0, 0.0
+        both, total, n_unknown = 0.0, 0.0, 0
         for i, (truth, output) in enumerate(zip(y, outputs, strict=True)):
             a, b = set(_segments(i, truth)), set(output)
+            unknown = [own for own in a if own[2] is None]
+            if unknown:  # nor can predictions be judged that reach into them
+                n_unknown += 1
+                a -= set(unknown)
+                b = {own for own in b if not any(own[0] < v and u < own[1] for u, v, _ in unknown)}
             both += weight[i] * len(a & b)
             total += weight[i] * (len(a) + len(b))
+        if n_unknown and total == 0:
+            raise ValueError("y has no known segments: there is nothing to score.")
         return float(2 * both / total) if total else 1.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from maxmargin.exceptions import SampleError
 from maxmargin.metrics.labels import SequenceReport, in_order, make_report, pairs_of
 
 Span = tuple[int, int, str]
@@ -61,6 +62,12 @@ def chunk_scores(
         One row per type. The overall row pools all types: its f1 is conlleval's FB1, as a fraction,
         not in per cent.
     """
+    y_true = list(y_true)
+    for i, own in enumerate(y_true):
+        if any(tag is None for tag in own):
+            raise SampleError.of(
+                i, ": y_true has tags that are None; chunks need all of them. Leave it out."
+            )
     pairs = list(pairs_of(y_true, y_pred))
     correct, predicted, support = Counter[str](), Counter[str](), Counter[str]()
     for t, p, _ in pairs:

@@ -154,7 +154,7 @@ def hamming_loss(
     Parameters
     ----------
     y_true : iterable of sequences
-        True labels of each sample.
+        True labels of each sample; those that are None are unknown, and left out.
     y_pred : iterable of sequences
         Predicted labels of each sample.
     normalize : bool, default=True
@@ -178,7 +178,7 @@ def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
     Parameters
     ----------
     y_true : iterable of sequences
-        True labels of each sample.
+        True labels of each sample; those that are None are unknown, and left out.
     y_pred : iterable of sequences
         Predicted labels of each sample.
 
@@ -198,7 +198,7 @@ def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
     Parameters
     ----------
     y_true : iterable of sequences
-        True labels of each sample.
+        True labels of each sample; those that are None are unknown, and left out.
     y_pred : iterable of sequences
         Predicted labels of each sample.
 
@@ -219,7 +219,7 @@ def per_label_scores(
     Parameters
     ----------
     y_true : iterable of sequences
-        True labels of each sample.
+        True labels of each sample; those that are None are unknown, and left out.
     y_pred : iterable of sequences
         Predicted labels of each sample.
     labels : collection of labels or None, default=None
@@ -248,10 +248,14 @@ def safe_ratio(part: float, whole: float) -> float:
 
 
 def pairs_of(y_true: Iterable, y_pred: Iterable) -> Iterator[Pair]:
-    """Truth, prediction and where they differ, sample by sample, checked."""
+    """Truth, prediction and where they differ, sample by sample, checked.
+
+    Labels that are None in y_true are unknown, and left out; so are samples without any other.
+    """
     y_true, y_pred = list(y_true), list(y_pred)
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+    n_unknown = 0
     for i, (t, p) in enumerate(zip(y_true, y_pred, strict=True)):
         t, p = np.asarray(t), np.asarray(p)
         if t.ndim == 0 or p.ndim == 0:
@@ -263,8 +267,25 @@ def pairs_of(y_true: Iterable, y_pred: Iterable) -> Iterator[Pair]:
         if t.shape != p.shape:
             found = (len(t), len(p)) if t.ndim == p.ndim == 1 else (t.shape, p.shape)
             raise SampleError.of(i, f": y_true has {found[0]} labels, y_pred has {found[1]}")
+        known = find_known(t)
+        if not known.all():
+            n_unknown += not known.any()
+            t, p = t[known], p[known]
+            if not known.any():
+                continue
         # Arrays of types that do not compare (str, int) may give one bool for the whole.
         yield t, p, np.broadcast_to(np.asarray(t != p, dtype=bool), t.shape)
+    if n_unknown and n_unknown == len(y_true):
+        raise ValueError("all labels of y_true are None: there is nothing to compare.")
+
+
+def find_known(labels: np.ndarray) -> np.ndarray:
+    """Which labels are not None."""
+    if labels.dtype != object:
+        return np.ones(labels.shape, dtype=bool)
+    return np.array([label is not None for label in labels.ravel()], dtype=bool).reshape(
+        labels.shape
+    )
 
 
 def in_order(labels: Iterable[Any]) -> list[Hashable]:

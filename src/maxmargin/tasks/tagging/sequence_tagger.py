@@ -405,7 +405,7 @@ class SequenceTagger(Task):
         return self.model_.margins(rows)
 
     def score(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> float:
-        """Compute the fraction of tokens that are tagged correctly.
+        """Compute the fraction of tokens that are tagged correctly, of those with a known tag.
 
         Returns
         -------
@@ -413,7 +413,7 @@ class SequenceTagger(Task):
             Accuracy from 0 to 1.
         """
         rows = self._rows(sentences)
-        tags, _ = _check_tags(tags, rows.lengths)
+        tags, _ = _check_tags(tags, rows.lengths, partial=not self.segments)
         if not self.segments:
             return self.model_.score(rows, tags, sample_weight)
         weight = check_sample_weight(sample_weight, len(tags))
@@ -612,7 +612,7 @@ def _check_tags(
     if known is not flat:
         del kinds[NoneType]
         if not known:
-            raise ValueError("all tags are None: there is nothing to learn.")
+            raise ValueError("all tags are None: there is nothing to learn or to score.")
     wanted = kinds[type(known[0])] if known else "str"
     if not wanted or len(set(kinds.values())) > 1:
         wanted = wanted or "str"

@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from contract.cases.segments import segment_svm
 from maxmargin import ChainSVM, SegmentSVM, metrics
 from maxmargin.estimators.restrictions import Restriction
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.tasks import SequenceTagger
 
 CENTRES = 2.0 * np.eye(3)
@@ -157,3 +158,12 @@ def test_unknown_segments_are_left_out_of_scores():
 def test_what_cannot_be_learned_is_refused(model, x, y, words):
     with pytest.raises(ValueError, match=words):
         model.fit(x, y)
+
+
+def test_checkpoints_do_not_go_on_with_unknown_labels(tmp_path):
+    path, y = tmp_path / "run.ckpt", hide(Y, 0.3)
+    model = ChainSVM(alpha=0.05, tol=0.02, callbacks=[Checkpoint(path, epochs=1)])
+    assert model.fit(X, y).n_imputations_ >= 1
+    model.set_params(callbacks=[Checkpoint(path, resume=True)])
+    with pytest.raises(ValueError, match="needs labels that are all known"):
+        model.fit(X, y)

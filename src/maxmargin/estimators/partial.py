@@ -13,6 +13,7 @@ from sklearn.base import clone
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.restrictions import Restriction
 from maxmargin.exceptions import ConvergenceWarning, SampleError
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.validation.samples import check_sample_weight, check_targets
 
 #: times that unknown positions are filled in, at most
@@ -61,6 +62,11 @@ class PartialTargets(StructuredSVM):
         if known is None:
             return super().fit(X, y, sample_weight, node_weight)
         check_targets(y, len(known))
+        if any(isinstance(own, Checkpoint) and own.resume for own in self.callbacks):
+            raise ValueError(
+                "Checkpoint(resume=True) needs labels that are all known: each time that unknown"
+                " ones are filled in is a run of its own. Use resume=False."
+            )
         weight = check_sample_weight(sample_weight, len(known))
         if not any(own.any() for own in known):
             raise ValueError("y has no known labels: there is nothing to learn from.")

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import maxmargin
+from maxmargin import metrics
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.tasks import SequenceTagger
@@ -133,3 +134,58 @@ def test_forged_models_are_refused(tagger):
     changed.__dict__.update(tagger.__dict__ | {"texts_": tagger.texts_[1:]})
     with pytest.raises(ValueError, match="differ in number of features"):
         changed.validate()
+
+
+def to_scheme(tags, scheme):
+    return [write_tags(list_segments(0, own), scheme) for own in tags]
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "IOBES", "IOB1"])
+def test_predictions_are_in_the_scheme_of_the_training_data(scheme, tmp_path):
+    tags, truth = to_scheme(TAGS, scheme), to_scheme(OTHER_TAGS, scheme)
+    model = SequenceTagger(segments=True).fit(SENTENCES, tags)
+    assert model.scheme_ == scheme
+    found = model.predict(OTHERS)
+    assert {tag for own in found for tag in own} <= set(model.classes_.tolist())
+    assert metrics.token_error(truth, found) < 0.1
+    assert model.score(OTHERS, truth) == model.score(OTHERS, OTHER_TAGS) > 0.9
+    assert model.report(OTHERS, truth).labels.token_error < 0.1
+    model.save(tmp_path / "model.mm")
+    assert maxmargin.load(tmp_path / "model.mm").predict(OTHERS) == found
+    if scheme != "BIO":
+        with pytest.raises(MissingAbilityError, match=f"have {scheme} tags"):
+            model.predict_marginals(OTHERS)
+
+
+def test_tags_of_no_one_scheme_are_told():
+    with pytest.warns(UserWarning, match="those predicted are BIO"):
+        model = SequenceTagger(segments=True).fit([["a", "b", "c"]] * 2, [["I-X", "B-Y", "O"]] * 2)
+    assert model.predict([["a", "b", "c"]]) == [["B-X", "B-Y", "O"]]
+
+
+def test_unknown_tags_of_segments_are_refused():
+    with pytest.raises(TypeError, match=r"sentence 0, token 1: .* All tags must be known"):
+        SequenceTagger(segments=True).fit([["a", "b"]], [["B-X", None]])
+
+
+def test_lists_of_phrases_need_segments():
+    with pytest.raises(ValueError, match="gazetteer needs segments=True"):
+        SequenceTagger(gazetteer={"places": ["rome"]}).fit(SENTENCES, TAGS)
+
+
+def test_lists_of_phrases_are_part_of_the_model(tmp_path):
+    places = {"places": ["New York", "Rome"]}
+    model = SequenceTagger(segments=True, gazetteer=places).fit(SENTENCES, TAGS)
+    before = model.predict_k_best(OTHERS, 1)
+    places["places"][:] = ["went to", "likes"]
+    places["people"] = ["ann lee"]
+    assert model.predict_k_best(OTHERS, 1) == before
+    model.save(tmp_path / "model.mm")
+    assert maxmargin.load(tmp_path / "model.mm").predict_k_best(OTHERS, 1) == before
+    places["places"][:], _ = ["New York", "Rome"], places.pop("people")
+    old = clone(model)  # as files were before
+    old.__dict__.update(model.__dict__)
+    del old.gazetteer_, old.scheme_
+    old.validate()
+    old.save(tmp_path / "old.mm")
+    assert maxmargin.load(tmp_path / "old.mm").predict_k_best(OTHERS, 1) == before

@@ -43,15 +43,28 @@ def list_segments(i: int, tags: Sequence[Any]) -> list[Segment]:
     return found
 
 
-def write_tags(segments: Sequence[Segment]) -> list[str]:
-    """The tags B-X, I-X and O of segments."""
+def write_tags(segments: Sequence[Segment], scheme: str = "BIO") -> list[str]:
+    """The tags of segments: O, and B-X, I-X, or what "IOBES" or "IOB1" has in their place."""
     found: list[str] = []
+    last = OUTSIDE
     for begin, end, kind in segments:
-        if kind == OUTSIDE:
-            found += [OUTSIDE] * (end - begin)
-        else:
-            found += [f"B-{kind}"] + [f"I-{kind}"] * (end - begin - 1)
+        letters = ["B"] + ["I"] * (end - begin - 1)
+        if scheme == "IOBES":
+            letters[-1] = "E" if end > begin + 1 else "S"
+        elif scheme == "IOB1" and kind != last:
+            letters[0] = "I"
+        last = kind
+        found += [OUTSIDE if kind == OUTSIDE else f"{own}-{kind}" for own in letters]
     return found
+
+
+def find_scheme(tags: Sequence[Sequence[str]], segments: Sequence[list[Segment]]) -> str:
+    """The first of BIO, IOBES and IOB1 in which segments have these tags; "" if none is."""
+    for scheme in ("BIO", "IOBES", "IOB1"):
+        rows = zip(tags, segments, strict=True)
+        if all(list(own) == write_tags(found, scheme) for own, found in rows):
+            return scheme
+    return ""
 
 
 def position_tags(labels: Sequence[str]) -> list[str]:

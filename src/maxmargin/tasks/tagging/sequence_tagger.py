@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from numbers import Real
@@ -24,6 +25,7 @@ from maxmargin.tasks.base import Task
 from maxmargin.tasks.tagging.chunks import (
     OUTSIDE,
     SegmentTexts,
+    find_scheme,
     list_segments,
     position_tags,
     write_tags,
@@ -98,13 +100,15 @@ class SequenceTagger(Task):
         after O or after another type; if there are tags E-X or S-X, the rules are those of IOBES.
     segments : bool, default=False
         Score whole chunks (a semi-Markov model): beside features of tokens those of segments, their
-        length, words, shape and neighbours, and of neighbouring chunks. Tags must be of the schemes
-        BIO, IOB1 or IOBES; those predicted are BIO. Tokens must be str or tuples.
+        length, words, shape and neighbours, and of neighbouring chunks. Tags must be known and of
+        the schemes BIO, IOB1 or IOBES, in which they are predicted, too; where they are of no one
+        scheme, there is a warning, and BIO is predicted. Tokens must be str or tuples.
     max_length : int or None, default=None
         Tokens of a chunk at most, with `segments`; None means those of the longest one in training.
     gazetteer : mapping of str to list of str, or None, default=None
         Lists of phrases, such as names of places; with `segments` it is a feature of a segment to
-        be one of them, in upper or lower case.
+        be one of them, in upper or lower case. A copy is part of the model; without `segments` it
+        is an error.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, tags)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -121,6 +125,10 @@ class SequenceTagger(Task):
         The fitted model.
     texts_ : list of str
         Texts of segments that are features, with `segments`.
+    gazetteer_ : dict of str to list of str
+        The lists of phrases as they were in training, with `segments`.
+    scheme_ : {"BIO", "IOBES", "IOB1"}
+        Scheme of the tags, with `segments`.
 
     Notes
     -----
@@ -141,6 +149,8 @@ class SequenceTagger(Task):
     features_: TokenFeatures
     model_: Any
     texts_: list[str]
+    gazetteer_: dict[str, list[str]]
+    scheme_: Literal["BIO", "IOBES", "IOB1"]
 
     def __init__(
         self,
@@ -195,6 +205,8 @@ class SequenceTagger(Task):
             The fitted estimator.
         """
         check_options(self)
+        if self.gazetteer is not None and not self.segments:
+            raise ValueError("gazetteer needs segments=True: its phrases are features of segments.")
         if isinstance(sentences, Iterator):
             sentences = list(sentences)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
@@ -218,8 +230,9 @@ class SequenceTagger(Task):
         texts: SegmentTexts | None = None
         if self.segments:
             sentences = read_frames(sentences, features.columns_)[0]
-            fresh, learned["texts_"] = self._learn_segments(features, sentences, tags)
-            texts = SegmentTexts(learned["texts_"], self.gazetteer, fresh.max_length)
+            fresh, found = self._learn_segments(features, sentences, tags)
+            learned |= found
+            texts = SegmentTexts(found["texts_"], found["gazetteer_"], fresh.max_length)
         rows, tags, sample_weight = _make_samples(texts, rows, sentences, tags, sample_weight)
 
         def on_rows(stopping: EarlyStopping) -> None:
@@ -237,15 +250,26 @@ class SequenceTagger(Task):
 
     def _learn_segments(
         self, features: TokenFeatures, sentences: Any, tags: list[Any]
-    ) -> tuple[SegmentSVM, list[str]]:
-        """A model over segments, and the texts that are their features."""
+    ) -> tuple[SegmentSVM, dict[str, Any]]:
+        """A model over segments, and what else is learned of them."""
         if features.kind_ == "dict":
             raise ValueError("segments=True needs tokens that are str or tuples, found dict.")
         segments = [list_segments(i, own) for i, own in enumerate(tags)]
         most = self.max_length or max(b - a for own in segments for a, b, _ in own)
         single = [OUTSIDE] if any(k == OUTSIDE for own in segments for *_, k in own) else []
-        texts = SegmentTexts.learn(sentences, segments, most)
-        return SegmentSVM(max_length=most, single=single), texts
+        scheme = find_scheme(tags, segments)
+        if not scheme:
+            warnings.warn(
+                "tags are of none of the schemes BIO, IOBES and IOB1 throughout; they are read by"
+                " the rules of conlleval, and those predicted are BIO.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return SegmentSVM(max_length=most, single=single), {
+            "texts_": SegmentTexts.learn(sentences, segments, most),
+            "gazetteer_": {name: list(own) for name, own in (self.gazetteer or {}).items()},
+            "scheme_": scheme or "BIO",
+        }
 
     def _make_model(
         self, fresh: Any, n: int, callbacks: list[Callback], forbidden: Forbidden
@@ -351,6 +375,12 @@ class SequenceTagger(Task):
         check_is_fitted(self, "model_")
         nothing, options = np.empty((0, len(self.classes_))), (method, n_draws, random_state)
 
+        if self.segments and self._scheme() != "BIO":
+            raise MissingAbilityError(
+                f"probabilities of segments are those of BIO tags, and the training data have"
+                f" {self._scheme()} tags: give these as BIO, or use segments=False."
+            )
+
         def read(p: np.ndarray) -> np.ndarray:
             return p[:, self._columns()] if self.segments else p
 
@@ -419,7 +449,7 @@ class SequenceTagger(Task):
         weight = check_sample_weight(sample_weight, len(tags))
         right = total = 0.0
         for i, found in enumerate(self.predict(sentences)):
-            truth = write_tags(list_segments(i, tags[i]))  # in the same scheme
+            truth = self._tags(list_segments(i, tags[i]))  # in the same scheme
             right += weight[i] * sum(map(operator.eq, truth, found))
             total += weight[i] * len(found)
         return right / total if total else 1.0
@@ -446,7 +476,7 @@ class SequenceTagger(Task):
         """
         truth, predicted = self._compared(sentences, tags)
         if self.segments:  # in the scheme of the predictions
-            truth = [write_tags(list_segments(i, own)) for i, own in enumerate(truth)]
+            truth = [self._tags(list_segments(i, own)) for i, own in enumerate(truth)]
         chunks = mark_chunks(self.classes_.tolist())
         return TaggingReport(
             labels=per_label_scores(truth, predicted),
@@ -468,7 +498,15 @@ class SequenceTagger(Task):
         check_is_fitted(self, "model_")
         if not self.segments:
             return None
-        return SegmentTexts(self.texts_, self.gazetteer, self.model_.max_length)
+        return self._segment_texts()
+
+    def _segment_texts(self) -> SegmentTexts:
+        # models of old files have the option alone
+        lists = getattr(self, "gazetteer_", self.gazetteer)
+        return SegmentTexts(self.texts_, lists, self.model_.max_length)
+
+    def _scheme(self) -> str:
+        return getattr(self, "scheme_", "BIO")  # of old files, too
 
     def _filled(
         self, sentences: Sentences, method: str, read: Any, nothing: Any, *options: Any
@@ -491,7 +529,7 @@ class SequenceTagger(Task):
         return read_frames(sentences, self.features_.columns_)[0] if self.segments else sentences
 
     def _tags(self, found: Any) -> list[Any]:
-        return write_tags(found) if self.segments else found.tolist()
+        return write_tags(found, self._scheme()) if self.segments else found.tolist()
 
     def _columns(self) -> list[int]:
         """Which parts of a position stand for each of `classes_`."""
@@ -510,8 +548,7 @@ class SequenceTagger(Task):
         )
         expected = self.features_.n_features_
         if self.segments:
-            texts = SegmentTexts(self.texts_, self.gazetteer, self.model_.max_length)
-            expected = 2 * expected + texts.n_columns
+            expected = 2 * expected + self._segment_texts().n_columns
         if expected != self.model_.n_features_in_:
             raise ValueError("SequenceTagger: model_ and features_ differ in number of features")
 
@@ -571,8 +608,10 @@ class SequenceTagger(Task):
     def classes_(self) -> np.ndarray:
         if not self.segments:
             return self.model_.classes_
-        tags = position_tags(self.model_.classes_.tolist())
-        return np.unique(np.array(tags))
+        labels, scheme = self.model_.classes_.tolist(), self._scheme()
+        # chunks of all lengths, the second of them after another of the same kind
+        chunks = [[(0, n, label), (n, n + 3, label)] for label in labels for n in (1, 2)]
+        return np.unique(np.concatenate([write_tags(own, scheme) for own in chunks]))
 
 
 def _make_samples(
@@ -619,7 +658,8 @@ def _check_tags(
         row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
         i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
-        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.")
+        cure = " All tags must be known here." if flat[row] is None and not partial else ""
+        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{cure}")
     return tags, learn_classes(np.array(known))[0].tolist()
 
 

@@ -17,8 +17,9 @@ from maxmargin.losses import Hamming
 from maxmargin.oracles.base import Call
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.processes.worker_pool import Worker, Workers
+from maxmargin.oracles.sample_calls import SampleCalls
 from maxmargin.persistence.objects import put_together
-from maxmargin.solvers import BCFW
+from maxmargin.solvers import BCFW, OracleCache
 from maxmargin.structures import Constraints, OracleStructure, Program, Structure
 from maxmargin.structures.from_oracle.structure import Absent
 from reference import oracles
@@ -307,6 +308,33 @@ def test_what_takes_too_long_is_skipped_and_the_certificate_stays_true():
         assert model.result_.dual <= exact.result_.primal
     with pytest.raises(OracleError, match="sample 1: the oracle took too long"):
         model.score(X, y)
+
+
+class Twice(BCFW):
+    """Visits its sample again in the same pass, as gap sampling may."""
+
+    def _order(self, problem, state):
+        return np.zeros(2, dtype=np.int64)
+
+
+@pytest.mark.parametrize("step", ["corrective", "frank-wolfe"])
+def test_gaps_of_late_outputs_are_those_of_the_present_point(step, monkeypatch):
+    late, scores = 10.0, []
+    write_vertex = SampleCalls.write_vertex
+
+    def write_first(self, i, workspace, parts, skip=False):
+        scores.append(workspace.theta[:parts].copy())
+        return write_vertex(self, i, workspace, parts, skip) if len(scores) == 1 else late
+
+    monkeypatch.setattr(SampleCalls, "write_vertex", write_first)
+    X, _ = samples(1)
+    cache = OracleCache(passes=0) if step == "corrective" else None
+    solver = Twice(step=step, cache=cache, max_epochs=1, tol=0.0)
+    state = fit(Structure.from_oracle(best_two), X, [set()], solver=solver).result_.state
+    z = np.asarray(state.points[slice(0, 5)])
+    assert len(scores) == 2
+    assert z.any()
+    assert state.gaps[0] == pytest.approx(late - scores[1] @ z)
 
 
 @pytest.mark.parametrize("on_timeout", ["raise", "skip"])

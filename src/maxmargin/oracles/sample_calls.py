@@ -140,7 +140,7 @@ class SampleCalls:
         order: np.ndarray,
         workspace: Any,
         score_at: Callable[[int], int],
-        point: np.ndarray | None = None,
+        point: Callable[[int], np.ndarray] | None = None,
         gaps: np.ndarray | None = None,
         known: np.ndarray | None = None,
     ) -> Iterator[int]:
@@ -148,9 +148,9 @@ class SampleCalls:
 
         score_at(i) writes sample i's scores at the newest weights and returns how many. As many
         samples as the oracle has processes are asked at the same weights; their scores are those of
-        the newest weights again when their turn comes. point and gaps : z of all samples, and where
-        their gaps are noted; a sample whose answer was given up is left out, its gap being what is
-        proven. known : answers of all samples, so that the oracle is not called.
+        the newest weights again when their turn comes. point(i) : z of a sample as it is now.
+        gaps : where gaps are noted; a sample whose answer was given up is left out, its gap being
+        what is proven. known : answers of all samples, so that the oracle is not called.
         """
         if known is not None:
             for i in order:
@@ -170,13 +170,12 @@ class SampleCalls:
                     if value is None:
                         yield i
                     elif gaps is not None and point is not None:
-                        own = point[self.samples.parts(i)]
-                        gaps[i] = value - part_score(workspace.theta[:parts], own)
+                        gaps[i] = value - part_score(workspace.theta[:parts], point(i))
                     continue
                 theta, z, value = outputs[i]
                 at = -np.inf
                 if point is not None:
-                    at = value - part_score(theta, point[self.samples.parts(i)])
+                    at = value - part_score(theta, point(i))
                 if z is None:
                     self.refuse_late(i, skip=gaps is not None)
                 else:

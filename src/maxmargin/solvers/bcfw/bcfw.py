@@ -298,7 +298,7 @@ class BCFW(Solver[BCFWState]):
                 ),
                 step,
                 lambda i, workspace: score_sample(packed, i, weights, workspace),
-                point=state.z,
+                point=lambda i: state.z[problem.parts(i)],
                 gaps=gaps,
             )
 
@@ -314,12 +314,20 @@ class BCFW(Solver[BCFWState]):
         packed, gaps, cache = problem.packed, state.gaps, state.vertex_cache
         known = state.oracle_outputs if state.outputs_known else None
         state.outputs_known = False
+        moved: set[int] = set()
+
+        def point(i: int) -> np.ndarray:
+            if i in moved:  # earlier in this pass, which z does not know yet
+                take_points(problem, state)
+                moved.clear()
+            return state.points[problem.parts(i)]
 
         def steps(order: np.ndarray, weights: Weights) -> None:
             rest = (problem.alpha, *self._policy(), weights, state.counters)
 
             def step(i: int, workspace: Any, value: float) -> None:
                 gaps[i] = vertex_step(packed, i, workspace, cache, *rest)
+                moved.add(i)
 
             problem.sweep(
                 order,
@@ -328,7 +336,7 @@ class BCFW(Solver[BCFWState]):
                 ),
                 step,
                 lambda i, workspace: score_sample(packed, i, weights, workspace),
-                point=state.points,
+                point=point,
                 gaps=gaps,
                 known=known,
             )

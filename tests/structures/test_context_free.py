@@ -165,3 +165,21 @@ def test_other_starts():
 def test_what_is_no_tree_is_refused(y, words):
     with pytest.raises(ValueError, match=words):
         ContextFree(RULES).encode(y, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("trees", "words"),
+    [
+        (None, "trees is a NoneType, expected a list of bracketed trees"),
+        ("(S (A a))", "trees is a str"),
+        (["(S (A a))", None], "tree 1 is a NoneType, expected a bracketed text"),
+    ],
+)
+def test_what_is_no_treebank_is_named(trees, words):
+    with pytest.raises(TypeError, match=words):
+        read_grammar(trees)
+
+
+def test_trees_that_cannot_be_read_are_named():
+    with pytest.raises(ValueError, match="tree 1: "):
+        read_grammar(["(S (A a))", "(S (A a)"])

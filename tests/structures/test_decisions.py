@@ -56,6 +56,9 @@ def test_the_number_of_parts_is_checked():
         SpanningTree(TRIANGLE).layout_of(4)
     with pytest.raises(ValueError, match="fewer than the k=5"):
         TopK(5).layout_of(4)
+    for edges in ([(0, 1, 2)], None):  # the edges are at fault, not the number of costs
+        with pytest.raises(ValueError, match="edges have shape"):
+            ShortestPath(edges, 0, 2).maximize(np.zeros(4), (4,))
 
 
 def test_graphs_that_are_cut_in_two_are_infeasible():

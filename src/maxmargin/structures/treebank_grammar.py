@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
 from maxmargin.structures.context_free import ContextFree
 from maxmargin.validation.brackets import Node, binarise, clean_tree, parse_tree
 
@@ -86,7 +87,16 @@ def read_grammar(trees: Sequence[str | Node], min_count: int = 2) -> TreebankGra
     TreebankGrammar
         Rules and their relative frequencies.
     """
-    read = (clean_tree(parse_tree(own) if isinstance(own, str) else own) for own in trees)
+    if isinstance(trees, str | Node) or not isinstance(trees, Iterable):
+        raise TypeError(f"trees is a {type(trees).__name__}, expected a list of bracketed trees.")
+    read = []
+    for i, own in enumerate(trees):
+        if not isinstance(own, str | Node):
+            raise TypeError(f"tree {i} is a {type(own).__name__}, expected a bracketed text.")
+        try:
+            read.append(clean_tree(parse_tree(own) if isinstance(own, str) else own))
+        except ValueError as error:
+            raise SampleError.of(i, f": {error}", noun="tree") from error
     nodes = [own for own in read if own is not None]
     if not nodes:
         raise ValueError("there are no trees to read a grammar off.")

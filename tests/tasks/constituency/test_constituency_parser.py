@@ -222,3 +222,13 @@ def test_constituents_are_loaded(tmp_path):
     assert sentences[0][:2] == [("the", "DT"), ("cat", "NN")]
     with pytest.raises(ValueError, match="has no constituents"):
         load_treebank("ud_english_lines", constituents=True)
+
+
+def test_rare_chains_are_learned_where_asked_for():
+    trees = ["(S (VP (VB go)))", "(S (NP (NN cat)) (VP (VB go)))"] * 2
+    sentences = [[("go", "VB")], [("cat", "NN"), ("go", "VB")]] * 2
+    short = ConstituencyParser(min_count=1).fit(sentences, trees)
+    assert "S+VP" not in short.labels_
+    assert short.predict(sentences[:1]) == ["(S (VB go))"]
+    full = ConstituencyParser(min_count=1, min_chain_count=2).fit(sentences, trees)
+    assert full.predict(sentences[:1]) == ["(S (VP (VB go)))"]

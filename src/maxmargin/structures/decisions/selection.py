@@ -37,6 +37,7 @@ class Selection(Structure):
     def n_parts(self, layout: Layout) -> int:
         count, known = check_sides(layout, "number of parts")[0], self.size()
         if known is not None and count != known:
+            self.oracle()  # which may know that the structure itself is at fault
             raise ValueError(
                 f"{type(self).__name__} has {known} parts, one for each of its {self.listed_in},"
                 f" found {count}. Give as many costs, scores or rows of features."

@@ -45,8 +45,6 @@ from maxmargin.validation.samples import LaidOutRows, as_dense, check_sample_wei
 Sentences = Sequence[Sequence[Any]]
 #: columns to which features are hashed, as a power of two
 _BITS = 22
-#: times that a chain of labels is seen to be one of its own
-_CHAINS = 5
 
 
 class ConstituencyParser(StructureTask):
@@ -74,6 +72,9 @@ class ConstituencyParser(StructureTask):
         Largest number of passes over the sentences.
     min_count : int, default=3
         Features that fewer true spans have are left out.
+    min_chain_count : int, default=5
+        Chains of labels over the same words, such as S+VP, that fewer true spans have are learned
+        and predicted as their first label alone.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, trees)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -114,6 +115,7 @@ class ConstituencyParser(StructureTask):
         verbose: Verbosity = 0,
         *,
         min_count: Count = 3,
+        min_chain_count: Count = 5,
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
@@ -122,6 +124,7 @@ class ConstituencyParser(StructureTask):
     ):
         self._store_shared(locals())
         self.min_count = min_count
+        self.min_chain_count = min_chain_count
         self.objective = objective
 
     def fit(
@@ -152,7 +155,7 @@ class ConstituencyParser(StructureTask):
             raise ValueError("there are no sentences with tokens to learn from.")
         words, nodes = [words[i] for i in kept], [nodes[i] for i in kept]
         spans = [binarise(node) for node in nodes]
-        labels = _learn_labels(spans)
+        labels = _learn_labels(spans, self.min_chain_count)
         numbers = self._number_features(words, spans)
         learned = {"labels_": np.array(labels, dtype=str), "numbers_": numbers}
         model = self._make_model(len(words), len(labels))
@@ -348,9 +351,9 @@ def check_trees(trees: Any, words: list[list[tuple[str, str]]]) -> list[Any]:
     return found
 
 
-def _learn_labels(spans: list[Any]) -> list[str]:
+def _learn_labels(spans: list[Any], min_chain_count: int) -> list[str]:
     counts = Counter(label for own in spans for *_, label in own)
-    known = [label for label, count in counts.items() if "+" not in label or count >= _CHAINS]
+    known = [own for own, count in counts.items() if "+" not in own or count >= min_chain_count]
     tops = {label.split("+")[0] for label in counts}
     return sorted({"", *known, *tops})
 

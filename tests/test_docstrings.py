@@ -89,7 +89,7 @@ SYMBOLS = re.compile(r"[a-zA-Z]+_(i|e|jk)|a\d\.npy|(images|labels)_(train|test)|
 #: docstrings and comments; else strings and names (`tokenize` takes five times as long)
 TOKENS = re.compile(
     r'''(?P<text>\w*"""(?:[^\\]|\\(?:.|\n))*?"""|\#.*)|'''
-    r'''"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+'''
+    r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+"""
 )
 
 

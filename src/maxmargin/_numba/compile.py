@@ -131,6 +131,8 @@ class LazyFunction:
 
     def compile(self) -> Any:
         """Compile the function unless it is, and return its dispatcher."""
+        if self.made is not None:
+            return self.made
         # by name, because numba takes half a second to import, and much is done without
         dispatchers = import_module("maxmargin._numba.dispatchers")
         with announce_compilation():

@@ -277,8 +277,8 @@ class AlignmentCommand(TaskCommand):
                 kept = False
         if found is None:
             log.info("learning statistics of words from text without links")
-            own = {"verbose": model.verbose, "n_jobs": model.n_jobs}
-            found = WordStatistics(**_options(wanted), **own)
+            found = WordStatistics(**_options(wanted))
+            found.set_params(verbose=model.verbose, n_jobs=model.n_jobs)
             found.fit(data.extra["text"])
             found.set_params(verbose=0, n_jobs=None)  # the same model, however it was made
         if not isinstance(found, WordStatistics) or _options(found) != _options(wanted):

@@ -26,14 +26,7 @@ from maxmargin.tasks.alignment.translation_models import (
 )
 from maxmargin.tasks.alignment.word_forms import Vocabulary
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import (
-    Bounds,
-    Count,
-    CountOrZero,
-    NJobs,
-    Verbosity,
-    check_options,
-)
+from maxmargin.validation.options import Bounds, Count, CountOrZero, NJobs, Verbosity, check_options
 
 _UNSEEN = 1e-7  # probability of words that were not seen together, or too seldom to keep
 _UNKNOWN = 1e-5  # of words not in the vocabulary, so that the places of their neighbours decide

@@ -5,6 +5,8 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,11 +15,14 @@ from maxmargin._numba import disk_cache, simplex
 from maxmargin._numba.arrays import copy_values, largest_value
 from maxmargin._numba.compile import (
     FLOATS,
+    SHORTS,
     compile_inlined,
     compile_internal,
     compiled_function,
+    tuple_type,
     types,
 )
+from maxmargin._numba.dispatchers import numba_type
 
 
 @compiled_function(types.int64(types.int64))
@@ -127,3 +132,75 @@ def test_copies_and_maxima_make_no_arrays():
     assert copy_and_compare(values[:0], out) == -np.inf
     assert out.tolist() == [1.0, 3.0, 2.0, 0.0, 0.0]
     assert (sys.getrefcount(values), sys.getrefcount(out)) == before
+
+
+class Inner(NamedTuple):
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Outer(NamedTuple):
+    values: np.ndarray
+    places: np.ndarray
+    inner: Inner
+
+
+INNER = tuple_type(Inner, {"low": FLOATS, "high": FLOATS})
+OUTER = tuple_type(Outer, {"values": FLOATS, "places": SHORTS, "inner": INNER})
+
+
+@compile_internal(types.void(INNER, types.float64))
+def write_ends(inner, value):
+    inner.low[0] = value
+    inner.high[len(inner.high) - 1] = value
+
+
+@compiled_function(types.float64(OUTER))
+def visit(outer):
+    write_ends(outer.inner, 7.0)
+    write_ends(Inner(outer.values[:1], outer.values[1:3]), 5.0)
+    write_ends(Inner(outer.inner.high, outer.inner.low), 6.0)
+    return outer.values[outer.places[0]]
+
+
+def outer_tuple(dtype=np.int32):
+    values = np.arange(4.0)
+    return Outer(values, np.array([3], dtype=dtype), Inner(np.zeros(2), np.zeros(3)))
+
+
+def test_tuples_reach_compiled_functions_by_reference():
+    outer = outer_tuple()
+    assert visit(outer) == 3.0
+    assert outer.values.tolist() == [5.0, 1.0, 5.0, 3.0]
+    assert outer.inner.low.tolist() == [7.0, 6.0]
+    assert outer.inner.high.tolist() == [6.0, 0.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        outer_tuple(np.int64),
+        outer_tuple()._replace(values=np.zeros((2, 2))),
+        outer_tuple()._replace(values=np.zeros(8)[::2]),
+        outer_tuple()._replace(values=None),
+        outer_tuple()._replace(inner=outer_tuple()),
+        tuple(outer_tuple()),
+    ],
+)
+def test_other_tuples_do_not_reach_compiled_functions(wrong):
+    with pytest.raises(TypeError):
+        visit(wrong)
+
+
+def test_tuples_of_one_name_and_other_fields_are_other_types():
+    other = namedtuple("Inner", ("high", "low"))
+    other.__module__ = Inner.__module__
+    changed = tuple_type(other, {"low": FLOATS, "high": FLOATS})
+    assert numba_type(changed) != numba_type(INNER)
+
+
+def test_tuples_by_reference_hold_plain_arrays_before_tuples():
+    pair = namedtuple("pair", ("a", "b"))
+    for kinds in ({"a": INNER, "b": FLOATS}, {"a": FLOATS, "b": types.Array(types.int8, 2, "C")}):
+        with pytest.raises(TypeError, match="plain array"):
+            numba_type(tuple_type(pair, kinds))

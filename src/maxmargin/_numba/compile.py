@@ -97,11 +97,8 @@ def compile_inlined(function: Callable) -> Any:
 
 
 def tuple_type(cls: type, fields: dict[str, Any]) -> Type:
-    """The numba type of a NamedTuple of arrays."""
-    kinds = tuple(fields[name] for name in cls._fields)
-    if len(set(kinds)) == 1:  # as numba has it
-        return types.NamedUniTuple(kinds[0], len(kinds), cls)
-    return types.NamedTuple(kinds, cls)
+    """The numba type of a NamedTuple of arrays, see `references`."""
+    return types.Reference(cls, tuple(fields[name] for name in cls._fields))
 
 
 class LazyFunction:

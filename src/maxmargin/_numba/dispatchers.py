@@ -15,6 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from maxmargin._numba.compile import LazyFunction, Type
 from maxmargin._numba.disk_cache import SourceCache
+from maxmargin._numba.references import Reference
 
 
 def numba_type(value: Any) -> Any:
@@ -24,7 +25,7 @@ def numba_type(value: Any) -> Any:
     if not isinstance(value, Type):
         return value
     if value.arguments is None:
-        return getattr(types, value.made_by)
+        return Reference if value.made_by == "Reference" else getattr(types, value.made_by)
     return numba_type(value.made_by)(*map(numba_type, value.arguments))
 
 

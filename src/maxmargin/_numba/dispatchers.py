@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from numba import config, njit, types
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 
 from maxmargin._numba.compile import LazyFunction, Type
@@ -53,11 +53,26 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+class _Options(Flags):
+    """Options of a function. Numba compares them at each call that it looks at, anew each time."""
+
+    kept: dict[str, Any] | None = None
+
+    def values(self) -> dict[str, Any]:
+        if self.kept is None:
+            self.kept = super().values()
+        return self.kept
+
+
 class _StableNames(Compiler):
     """Numba's compiler, with names of functions that are the same in every process.
 
     So a function that was compiled in one process can call one that was compiled in another.
     """
+
+    def _compile_core(self) -> Any:
+        self.state.flags = _Options(self.state.flags)  # of which numba makes a copy
+        return super()._compile_core()
 
     def define_pipelines(self) -> Any:
         identity = self.state.func_id

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.metrics.links import Link, as_links, check_range, compare_links, link_set
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, import_matplotlib, new_axes
+from maxmargin.plotting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    Display,
+    import_matplotlib,
+    new_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 CELL, PAD = 0.22, 0.06  # inches: of a cell, around everything
 LONGEST = 18  # letters of a label
@@ -44,7 +52,7 @@ STYLES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class AlignmentDisplay:
+class AlignmentDisplay(Display):
     """Plot of word alignments: marks in a matrix of source words (rows) and target words (columns).
 
     Sure links are filled squares and possible ones outlined squares. Predicted links are blue dots
@@ -60,13 +68,6 @@ class AlignmentDisplay:
         Predicted links, counted from 0.
     sure, possible : iterable of (i, j) or None, default=None
         Annotated links to compare with; sure links are possible, too.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(
@@ -102,13 +103,6 @@ class AlignmentDisplay:
             The sentence pair.
         links : tuple (sure, possible), iterable of (i, j), or None, default=None
             Annotated links of the pair to compare with; plain links are sure.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentences.
-
-        Returns
-        -------
-        AlignmentDisplay
-            The plot.
         """
         [predicted] = aligner.predict([pair])
         return cls.from_predictions(pair, predicted, links, ax=ax)
@@ -128,17 +122,8 @@ class AlignmentDisplay:
         ----------
         pair : tuple (source tokens, target tokens)
             The sentence pair.
-        predicted : iterable of (i, j)
-            Predicted links, counted from 0.
         links : tuple (sure, possible), iterable of (i, j), or None, default=None
             Annotated links of the pair to compare with; plain links are sure.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentences.
-
-        Returns
-        -------
-        AlignmentDisplay
-            The plot.
         """
         sure, possible = (None, None) if links is None else as_links(links)
         return cls(*pair, predicted, sure, possible).plot(ax=ax)
@@ -150,16 +135,10 @@ class AlignmentDisplay:
         ----------
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None means a new figure that fits the sentences.
-
-        Returns
-        -------
-        AlignmentDisplay
-            The plot itself.
         """
         layers = self._layers()
         rows, columns = ([_cut(word) for word in words] for words in (self.source, self.target))
-        self.ax_: Axes = new_axes(ax)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = new_axes(ax)
         _words(self.ax_, rows, columns)
         for name, links in layers.items():
             _draw(self.ax_, name, links)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.plotting.style import MARKERS, SERIES, new_axes
+from maxmargin.plotting.style import MARKERS, SERIES, Display, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 LABELS = {
     "seconds": "training time (seconds)",
@@ -28,7 +27,7 @@ LABELS = {
 }
 
 
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """Plot of one number of a comparison against the size of the training data, a line per solver.
 
     Points are means over seeds, bars extend from the minimum to the maximum. Both axes are
@@ -47,10 +46,6 @@ class ComparisonDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     lines_ : dict
         {solver: its line}.
     """
@@ -75,15 +70,6 @@ class ComparisonDisplay:
         ----------
         path : str or path
             The folder.
-        y : str, default="seconds"
-            Number to draw, as for `plot`.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ComparisonDisplay
-            The plot.
         """
         folder = Path(path).expanduser()
         files = sorted(folder.glob("runs/*.json"))
@@ -110,17 +96,9 @@ class ComparisonDisplay:
         y : str, default="seconds"
             Its name in the runs: "seconds", "peak_bytes", "n_oracle", "relative_gap",
             "train_error", "test_error", ...
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ComparisonDisplay
-            The plot itself.
         """
         curves = self._curves(y)
-        self.ax_: Axes = new_axes(ax)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = new_axes(ax)
         self.lines_ = {}
         for number, (solver, sizes) in enumerate(curves.items()):
             means = np.array([np.mean(values) for values in sizes.values()])

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.drawing.arcs import Arc
 from maxmargin.plotting.dependencies import draw_arcs
+from maxmargin.plotting.style import Display
 from maxmargin.validation.brackets import Node, clean_tree, list_constituents, parse_tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 
-class ConstituencyDisplay:
+class ConstituencyDisplay(Display):
     """Plot of a tree of constituents: arcs from the first word of each to its last.
 
     Constituents that are in the true tree are blue, others orange; dashed arcs below the words are
@@ -27,13 +27,6 @@ class ConstituencyDisplay:
         Predicted tree, bracketed.
     tree : str or None, default=None
         True tree to compare with.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(self, predicted: str, tree: str | None = None):
@@ -57,15 +50,6 @@ class ConstituencyDisplay:
             A fitted parser.
         sentence : sequence of tokens
             The sentence, as the parser takes it.
-        tree : str or None, default=None
-            True tree to compare with.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        ConstituencyDisplay
-            The plot.
         """
         return cls.from_predictions(parser.predict([sentence])[0], tree, ax=ax)
 
@@ -73,22 +57,7 @@ class ConstituencyDisplay:
     def from_predictions(
         cls, predicted: str, tree: str | None = None, *, ax: Axes | None = None
     ) -> ConstituencyDisplay:
-        """Plot a predicted tree, from any source.
-
-        Parameters
-        ----------
-        predicted : str
-            Predicted tree, bracketed.
-        tree : str or None, default=None
-            True tree to compare with.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        ConstituencyDisplay
-            The plot.
-        """
+        """Plot a predicted tree, from any source."""
         return cls(predicted, tree).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ConstituencyDisplay:
@@ -98,11 +67,6 @@ class ConstituencyDisplay:
         ----------
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        ConstituencyDisplay
-            The plot itself.
         """
         predicted = _read(self.predicted, "predicted")
         words, truth = [form for form, _ in predicted.words()], None
@@ -111,8 +75,7 @@ class ConstituencyDisplay:
             if len(tree.words()) != len(words):
                 raise ValueError(f"tree has {len(tree.words())} words, predicted {len(words)}.")
             truth = _arcs(tree)
-        self.ax_: Axes = draw_arcs(ax, words, _arcs(predicted), truth)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = draw_arcs(ax, words, _arcs(predicted), truth)
         return self
 
 

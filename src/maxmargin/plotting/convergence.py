@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, MARKERS, ORANGE, SERIES, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, MARKERS, ORANGE, SERIES, Display, new_axes
 from maxmargin.result import History, Record, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 Horizontal = Literal["seconds", "epoch", "n_oracle", "n_project"]
@@ -32,7 +31,7 @@ QUANTITIES = {
 DASHES = ("-", "--", ":", "-.")
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """Plot of the convergence of one or several training runs.
 
     For one run, y="objective" draws the objective, its lower bound and their gap; the optimum lies
@@ -46,10 +45,6 @@ class ConvergenceDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     lines_ : dict
         {name of a run: {name of a number: its line}}.
     """
@@ -73,20 +68,6 @@ class ConvergenceDisplay:
         ----------
         result : Result or dict of Result
             The result of a run, or {name: result}.
-        x : {"seconds", "epoch", "n_oracle", "n_project"}, default="seconds"
-            Horizontal axis; seconds of training do not include those of certificates.
-        y : str, default="objective"
-            "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any quantity of the records, such as one that a `Recorder` added.
-        log : bool, default=True
-            Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The plot.
         """
         if isinstance(result, Result):
             result = {result.state.solver or "run": result}
@@ -109,20 +90,6 @@ class ConvergenceDisplay:
         ----------
         estimator : estimator or dict of estimators
             A fitted estimator, or {name: estimator}.
-        x : {"seconds", "epoch", "n_oracle", "n_project"}, default="seconds"
-            Horizontal axis; seconds of training do not include those of certificates.
-        y : str, default="objective"
-            "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any quantity of the records, such as one that a `Recorder` added.
-        log : bool, default=True
-            Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The plot.
         """
         several = isinstance(estimator, Mapping)
         for own in estimator.values() if several else (estimator,):
@@ -153,13 +120,6 @@ class ConvergenceDisplay:
             any quantity of the records, such as one that a `Recorder` added.
         log : bool, default=True
             Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The plot itself.
         """
         if x not in ACROSS:
             raise ValueError(f"x={x!r} must be one of {', '.join(map(repr, ACROSS))}.")
@@ -169,8 +129,7 @@ class ConvergenceDisplay:
             names, label = ("primal", "dual", "gap"), "objective, bound and gap"
         series = self._series(x, y, names)
         ax = new_axes(ax)
-        self.ax_: Axes = ax
-        self.figure_: Figure | SubFigure = ax.figure
+        self.ax_ = ax
         if log:
             ax.set_yscale("log", nonpositive="mask")
         if alone and y == "objective":

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxmargin.plotting.style import MARKERS, SERIES, new_axes
+from maxmargin.plotting.style import MARKERS, SERIES, Display, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 LABELS = {
@@ -22,7 +21,7 @@ LABELS = {
 }
 
 
-class CurvesDisplay:
+class CurvesDisplay(Display):
     """Plot of the median over random runs of each method, with a shaded range.
 
     Parameters
@@ -33,10 +32,6 @@ class CurvesDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     lines_ : dict
         {method: its line}.
     """
@@ -62,21 +57,13 @@ class CurvesDisplay:
             "suboptimality", "test_error", or any number of the rows.
         spread : {"range", "quartiles"}, default="range"
             Shade from minimum to maximum, or between the quartiles.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        CurvesDisplay
-            The plot itself.
         """
         if x not in ("passes", "seconds"):
             raise ValueError(f'x={x!r} must be "passes" or "seconds".')
         if spread not in ("range", "quartiles"):
             raise ValueError(f'spread={spread!r} must be "range" or "quartiles".')
         curves = self._curves(x, y, (0, 100) if spread == "range" else (25, 75))
-        self.ax_: Axes = new_axes(ax)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = new_axes(ax)
         self.lines_: dict[str, Line2D] = {}
         for number, (method, (across, low, middle, high)) in enumerate(curves.items()):
             colour = SERIES[number % len(SERIES)]

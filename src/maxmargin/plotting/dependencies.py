@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.drawing.arcs import Arc, compare_arcs, stack_arcs
-from maxmargin.plotting.style import BLUE, GREY, ORANGE, import_matplotlib, new_axes
+from maxmargin.plotting.style import BLUE, GREY, ORANGE, Display, import_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: widths of a letter and of a space between words, and heights of a level of arcs, in inches
 LETTER, SPACE, LEVEL = 0.095, 0.18, 0.24
 
 
-class DependencyDisplay:
+class DependencyDisplay(Display):
     """Plot of a dependency tree: arcs from heads to dependents, above the words.
 
     Arcs that are in the true tree are blue, others orange; dashed arcs below the words are those of
@@ -30,13 +29,6 @@ class DependencyDisplay:
         Predicted tree: for each word its head, from 1, 0 for the root, and its relation.
     tree : list of (int, str) or None, default=None
         True tree to compare with.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(self, words: Sequence[str], predicted: Sequence[Any], tree: Any = None):
@@ -56,15 +48,6 @@ class DependencyDisplay:
             A fitted parser.
         sentence : sequence of tokens
             The sentence, as the parser takes it.
-        tree : list of (int, str) or None, default=None
-            True tree to compare with.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        DependencyDisplay
-            The plot.
         """
         [predicted] = parser.predict([sentence])
         return cls.from_predictions(sentence, predicted, tree, ax=ax)
@@ -84,17 +67,6 @@ class DependencyDisplay:
         ----------
         sentence : sequence of tokens
             Tokens as strings, as tuples that begin with the form, or as dicts with a form.
-        predicted : list of (int, str)
-            Predicted tree: for each word its head, from 1, 0 for the root, and its relation.
-        tree : list of (int, str) or None, default=None
-            True tree to compare with.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        DependencyDisplay
-            The plot.
         """
         words = [_form(token) for token in sentence]
         return cls(words, predicted, tree).plot(ax=ax)
@@ -106,17 +78,11 @@ class DependencyDisplay:
         ----------
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None means a new figure that fits the sentence.
-
-        Returns
-        -------
-        DependencyDisplay
-            The plot itself.
         """
         n = len(self.words)
         predicted = _arcs(self.predicted, n, "predicted")
         truth = None if self.tree is None else _arcs(self.tree, n, "tree")
-        self.ax_: Axes = draw_arcs(ax, self.words, predicted, truth)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = draw_arcs(ax, self.words, predicted, truth)
         return self
 
 

@@ -8,17 +8,16 @@ import numpy as np
 
 from maxmargin.drawing.arcs import Arc, compare_arcs, place_on_circle
 from maxmargin.formats.rna import parse_dot_bracket
-from maxmargin.plotting.style import BLUE, GREY, ORANGE, import_matplotlib, new_axes
+from maxmargin.plotting.style import BLUE, GREY, ORANGE, Display, import_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 #: bases up to which letters are drawn
 MOST_LETTERS = 160
 
 
-class FoldingDisplay:
+class FoldingDisplay(Display):
     """Plot of the base pairs of an RNA sequence.
 
     Pairs that are in the true structure are blue, others orange, those that were missed dashed. Use
@@ -34,13 +33,6 @@ class FoldingDisplay:
         True structure to compare with.
     kind : {"arcs", "circle"}, default="arcs"
         Arcs above the bases, with missed pairs below them; or lines across a circle.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(
@@ -71,19 +63,8 @@ class FoldingDisplay:
         ----------
         folder : RNAFolder
             A fitted folder.
-        sequence : str
-            Bases.
-        structure : str or None, default=None
-            True structure to compare with.
         kind : {"arcs", "circle"}, default="arcs"
             How pairs are drawn.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        FoldingDisplay
-            The plot.
         """
         [predicted] = folder.predict([sequence])
         return cls.from_predictions(sequence, predicted, structure, kind=kind, ax=ax)
@@ -102,37 +83,13 @@ class FoldingDisplay:
 
         Parameters
         ----------
-        sequence : str
-            Bases.
-        predicted : str
-            Predicted structure, as dot-brackets.
-        structure : str or None, default=None
-            True structure to compare with.
         kind : {"arcs", "circle"}, default="arcs"
             How pairs are drawn.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        FoldingDisplay
-            The plot.
         """
         return cls(sequence, predicted, structure, kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> FoldingDisplay:
-        """Draw the plot.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        FoldingDisplay
-            The plot itself.
-        """
+        """Draw the plot."""
         if self.kind not in ("arcs", "circle"):
             raise ValueError(f"kind={self.kind!r} must be 'arcs' or 'circle'.")
         n, circle = len(self.sequence), self.kind == "circle"
@@ -141,8 +98,7 @@ class FoldingDisplay:
         drawn = compare_arcs(predicted, truth)
         places = np.array(place_on_circle(n) if circle else [(t, 0) for t in range(n)], dtype=float)
         places = places.reshape(-1, 2) * [1.0, -1.0]
-        self.ax_: Axes = new_axes(ax, (5.0, 5.0) if circle else (min(2 + 0.08 * n, 16.0), 4.0))
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = new_axes(ax, (5.0, 5.0) if circle else (min(2 + 0.08 * n, 16.0), 4.0))
         lines = import_matplotlib("collections").LineCollection
         for own, colour, side, style in zip(
             drawn, (BLUE, ORANGE, GREY), (1, 1, -1), ("-", "-", "--"), strict=True

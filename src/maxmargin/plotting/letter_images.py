@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.exceptions import SampleError
-from maxmargin.plotting.style import GREY, ORANGE, new_axes
+from maxmargin.plotting.style import GREY, ORANGE, Display, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 LINE, GUTTER = 1.2, 1.0  # in widths of a letter
 
 Words = Sequence[Any]  # a sequence of letters (array, list, string) each
 
 
-class WordsDisplay:
+class WordsDisplay(Display):
     """Plot of words as letter images, with the true letters and those that models predict.
 
     Wrong letters are bold, orange and underlined. Use `from_estimator` or `from_predictions` to
@@ -35,13 +34,6 @@ class WordsDisplay:
         {name of a model: the letters that it predicts for each word}.
     image_shape : tuple (height, width)
         Size of a letter image; height * width = n_pixels.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(
@@ -73,21 +65,8 @@ class WordsDisplay:
         ----------
         estimator : estimator or dict of estimators
             A fitted model, or {name: model}.
-        X : sequence of ndarray of shape (length, n_pixels)
-            Letter images of each word, 0 = paper and 1 = ink.
         y : sequence of sequences of str
             True letters of each word.
-        image_shape : tuple (height, width)
-            Size of a letter image; height * width = n_pixels.
-        columns : int, default=1
-            Number of words side by side.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        WordsDisplay
-            The plot.
         """
         models = estimator if isinstance(estimator, Mapping) else {"read as": estimator}
         predictions = {name: model.predict(X) for name, model in models.items()}
@@ -108,23 +87,10 @@ class WordsDisplay:
 
         Parameters
         ----------
-        X : sequence of ndarray of shape (length, n_pixels)
-            Letter images of each word, 0 = paper and 1 = ink.
         y : sequence of sequences of str
             True letters of each word.
         predictions : sequence of sequences of str or dict of these
             Predicted letters of each word, or {name: letters}.
-        image_shape : tuple (height, width)
-            Size of a letter image; height * width = n_pixels.
-        columns : int, default=1
-            Number of words side by side.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        WordsDisplay
-            The plot.
         """
         named = predictions if isinstance(predictions, Mapping) else {"read as": predictions}
         return cls(X, y, named, image_shape).plot(columns=columns, ax=ax)
@@ -136,13 +102,6 @@ class WordsDisplay:
         ----------
         columns : int, default=1
             Number of words side by side.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        WordsDisplay
-            The plot itself.
         """
         lines = {"truth": self.truth, **self.predictions}
         _check_words(self.X, lines, self.image_shape)
@@ -161,8 +120,7 @@ class WordsDisplay:
             _readings(ax, {name: words[i] for name, words in lines.items()}, left, top + tall)
         ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
         ax.axis("off")
-        self.ax_: Axes = ax
-        self.figure_: Figure | SubFigure = ax.figure
+        self.ax_ = ax
         return self
 
 

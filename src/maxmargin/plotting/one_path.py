@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, import_matplotlib, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, Display, import_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 #: label, colour, mark and dash of a line
@@ -54,7 +53,7 @@ def path_values(path: Any, name: str) -> np.ndarray:
     return np.array([getattr(point, name) for point in path.points], dtype=float)
 
 
-class PathDisplay:
+class PathDisplay(Display):
     """Plot of objective, norm and errors, or of the weights, along a path.
 
     Models that hold between breakpoints are drawn as steps, breakpoints as thin lines. Use
@@ -67,12 +66,8 @@ class PathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        First axes.
     axes_ : dict of matplotlib Axes
         {kind: axes}.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     score_ax_ : matplotlib Axes or None
         Axes of the scores, on the right of "counts".
     lines_ : dict
@@ -94,27 +89,7 @@ class PathDisplay:
         n_weights: int = 20,
         ax: Axes | None = None,
     ) -> PathDisplay:
-        """Plot a path.
-
-        Parameters
-        ----------
-        path : Path
-            Result of a function of `maxmargin.paths`.
-        kind : {"counts", "weights", "objective", "norm", "error"} or None, default=None
-            "counts": numbers of weights and features in use, with scores on the right; "weights":
-            profiles of single weights; "objective": with its bound and the hinge loss; "norm": of
-            the weights; "error": 1 - score on training and validation data. None means "counts" for
-            radii, else the last three below one another, or the first of them if `ax` is given.
-        n_weights : int, default=20
-            Number of profiles: those of the weights that are largest anywhere on the path.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        PathDisplay
-            The plot.
-        """
+        """Plot a path."""
         return cls(path).plot(kind=kind, n_weights=n_weights, ax=ax)
 
     def plot(
@@ -135,13 +110,6 @@ class PathDisplay:
             radii, else the last three below one another, or the first of them if `ax` is given.
         n_weights : int, default=20
             Number of profiles: those of the weights that are largest anywhere on the path.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        PathDisplay
-            The plot itself.
         """
         if kind is not None and kind not in KINDS:
             raise ValueError(f"kind={kind!r} must be one of {', '.join(KINDS)}, or None.")
@@ -149,8 +117,7 @@ class PathDisplay:
         self.lines_: dict[Any, Line2D] = {}
         self.best_line_: Line2D | None
         self.axes_: dict[str, Axes] = self._axes(kind, ax)
-        self.ax_: Axes = next(iter(self.axes_.values()))
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.ax_ = next(iter(self.axes_.values()))
         last = list(self.axes_.values())[-1]
         for name, own in self.axes_.items():
             self.best_line_ = self._frame(own)

@@ -12,18 +12,17 @@ import numpy as np
 from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.metrics import ReliabilityTable, reliability
 from maxmargin.metrics.calibration import Strategy
-from maxmargin.plotting.style import GREY, MARKERS, SERIES, new_axes
+from maxmargin.plotting.style import GREY, MARKERS, SERIES, Display, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
 #: what tells lines apart without colour, besides their marks
 DASHES = ("-", "--", ":", "-.")
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(Display):
     """Reliability diagram: accuracy over confidence.
 
     On the diagonal, probabilities are frequencies; below it, a model is overconfident, above it
@@ -39,10 +38,6 @@ class ReliabilityDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the plot.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     counts_ax_ : matplotlib Axes
         Axes of the strip.
     lines_ : dict
@@ -79,15 +74,6 @@ class ReliabilityDisplay:
             Bins of equal width from 0 to 1, or of about equal counts.
         labels : sequence of hashable or None, default=None
             Labels of the columns; None means those of y_true, sorted.
-        label : hashable or None, default=None
-            The label whose probability is drawn; None means the most probable one.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The plot.
         """
         several = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
         tables = {
@@ -125,15 +111,6 @@ class ReliabilityDisplay:
             Number of bins.
         strategy : {"uniform", "quantile"}, default="uniform"
             Bins of equal width from 0 to 1, or of about equal counts.
-        label : hashable or None, default=None
-            The label whose probability is drawn; None means the most probable one.
-        ax : matplotlib Axes or None, default=None
-            Axes to draw on; None means a new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The plot.
         """
         several = estimator if isinstance(estimator, Mapping) else {"": estimator}
         shown: dict[str, Any] = {}
@@ -165,15 +142,9 @@ class ReliabilityDisplay:
         ----------
         ax : matplotlib Axes or None, default=None
             Axes to draw on, with the strip below them; None means a new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            The plot itself.
         """
         ax = new_axes(ax, (5.2, 6.2))
-        self.ax_: Axes = ax
-        self.figure_: Figure | SubFigure = ax.figure
+        self.ax_ = ax
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         strip = ax.inset_axes((0.0, -0.3, 1.0, 0.25), sharex=ax)  # layouts make room for it
         self.counts_ax_: Axes = strip

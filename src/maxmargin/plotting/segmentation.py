@@ -15,11 +15,10 @@ from maxmargin.drawing.views import (
     view_from_above,
     view_in_perspective,
 )
-from maxmargin.plotting.style import GREY, import_matplotlib
+from maxmargin.plotting.style import GREY, Display, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 PANELS = ("image", "truth", "prediction", "error")
 VIEWS: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
@@ -30,7 +29,7 @@ SIDE = 2.6  # inches, of a panel
 VEIL = 0.45  # how much of a colour lies over an image
 
 
-class SegmentationDisplay:
+class SegmentationDisplay(Display):
     """Plot of one image or point cloud: the data, its true and predicted labels, and the errors.
 
     The foreground (the second label) is blue, with an outline in images, the background grey in
@@ -52,8 +51,6 @@ class SegmentationDisplay:
     ----------
     axes_ : dict of matplotlib Axes
         {panel: axes} of an image, {(panel, view): axes} of a cloud.
-    figure_ : matplotlib Figure
-        Figure of the plot.
     """
 
     def __init__(
@@ -84,20 +81,6 @@ class SegmentationDisplay:
         sample : array_like or tuple (cloud, edges)
             Image of shape (H, W) or (H, W, 3), or point cloud of shape (N, 3) or with further
             columns.
-        truth : array_like or None, default=None
-            True labels, of shape (H, W) or (N,), to compare with.
-        panels : sequence of str or None, default=None
-            Any of "image" (images only), "truth", "prediction" and "error"; None means all for
-            which there is data.
-        views : sequence of {"above", "perspective"}, default=("above", "perspective")
-            Views of a point cloud, one row each.
-        axes : matplotlib Axes, sequence of Axes or None, default=None
-            As many as panels (times views); None means a new figure.
-
-        Returns
-        -------
-        SegmentationDisplay
-            The plot.
         """
         if not hasattr(segmenter, "graphs_") and hasattr(segmenter, "coef_"):
             raise TypeError(
@@ -127,24 +110,6 @@ class SegmentationDisplay:
         sample : array_like or tuple (cloud, edges)
             Image of shape (H, W) or (H, W, 3), or point cloud of shape (N, 3) or with further
             columns.
-        predicted : array_like
-            Predicted labels, of shape (H, W) or (N,).
-        truth : array_like or None, default=None
-            True labels, of shape (H, W) or (N,), to compare with.
-        classes : sequence or None, default=None
-            The two labels, (background, foreground); None means those that are found, sorted.
-        panels : sequence of str or None, default=None
-            Any of "image" (images only), "truth", "prediction" and "error"; None means all for
-            which there is data.
-        views : sequence of {"above", "perspective"}, default=("above", "perspective")
-            Views of a point cloud, one row each.
-        axes : matplotlib Axes, sequence of Axes or None, default=None
-            As many as panels (times views); None means a new figure.
-
-        Returns
-        -------
-        SegmentationDisplay
-            The plot.
         """
         return cls(sample, predicted, truth, classes).plot(panels, views=views, axes=axes)
 
@@ -169,11 +134,6 @@ class SegmentationDisplay:
             As many as panels (times views); None means a new figure.
         max_points : int, default=60000
             Largest number of points of a cloud that are drawn, chosen at random.
-
-        Returns
-        -------
-        SegmentationDisplay
-            The plot itself.
         """
         sample = self.sample[0] if isinstance(self.sample, tuple) else self.sample
         values = np.asarray(sample)
@@ -198,7 +158,7 @@ class SegmentationDisplay:
                 _legend(ax, codes, panel, self._names())
         named = zip(places, flat, strict=True)
         self.axes_: dict[Any, Axes] = {place if cloud else place[0]: ax for place, ax in named}
-        self.figure_: Figure | SubFigure = flat[0].figure
+        self.ax_ = flat[0]
         return self
 
     def _masks(self) -> tuple[np.ndarray, np.ndarray | None]:

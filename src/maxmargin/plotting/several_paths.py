@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plotting.one_path import path_values
-from maxmargin.plotting.style import MARKERS, SERIES, import_matplotlib
+from maxmargin.plotting.style import MARKERS, SERIES, Display, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 LABELS = {
@@ -29,7 +28,7 @@ LABELS = {
 WIDE = 15.0
 
 
-class PathsDisplay:
+class PathsDisplay(Display):
     """Plot of several paths: loss and error against the norm of the weights.
 
     It compares paths of regularised optima with paths of iterates, as in the papers on the dual
@@ -43,8 +42,6 @@ class PathsDisplay:
 
     Attributes
     ----------
-    figure_ : matplotlib Figure
-        Figure of the plot.
     axes_ : dict of matplotlib Axes
         {number: axes}.
     lines_ : dict
@@ -65,25 +62,7 @@ class PathsDisplay:
         panels: Sequence[str] = ("hinge", "validation_error"),
         axes: Sequence[Axes] | None = None,
     ) -> PathsDisplay:
-        """Plot several paths.
-
-        Parameters
-        ----------
-        paths : dict of Path
-            {name: result of a function of `maxmargin.paths`}.
-        x : str, default="norm_w"
-            Number of the points on the horizontal axis, named as in `panels`.
-        panels : sequence of str, default=("hinge", "validation_error")
-            Numbers to draw: "norm_w", "hinge", "primal", "train_error", "validation_error",
-            "n_epochs", "n_oracle" or "seconds".
-        axes : sequence of matplotlib Axes or None, default=None
-            One for each panel; None means a new figure.
-
-        Returns
-        -------
-        PathsDisplay
-            The plot.
-        """
+        """Plot several paths."""
         return cls(paths).plot(x=x, panels=panels, axes=axes)
 
     def plot(
@@ -104,11 +83,6 @@ class PathsDisplay:
             "n_epochs", "n_oracle" or "seconds".
         axes : sequence of matplotlib Axes or None, default=None
             One for each panel; None means a new figure.
-
-        Returns
-        -------
-        PathsDisplay
-            The plot itself.
         """
         for name in (x, *panels):
             if name not in LABELS:
@@ -116,7 +90,7 @@ class PathsDisplay:
         found = self._axes(len(panels)) if axes is None else list(axes)
         if len(found) != len(panels):
             raise ValueError(f"axes: {len(found)} for {len(panels)} panels.")
-        self.figure_: Figure = found[0].figure  # type: ignore[assignment]
+        self.ax_ = found[0]
         self.axes_: dict[str, Axes] = dict(zip(panels, found, strict=True))
         self.lines_: dict[tuple[str, str], Line2D] = {}
         for panel, ax in self.axes_.items():

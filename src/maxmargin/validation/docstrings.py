@@ -50,10 +50,14 @@ def complete_methods(cls: Any) -> None:
     """Add what the docstrings of a class's methods leave out.
 
     A method without a docstring has that of the method it overrides. Parameters that it does not
-    describe are those of `fit`, which says what samples are, or of the method it overrides.
+    describe are those of `fit`, which says what samples are, or of `plot`, of the method it
+    overrides, or of the class and its bases.
     """
-    methods = {name: own for name, own in vars(cls).items() if inspect.isfunction(own)}
-    for name in sorted(methods, key=lambda name: name != "fit"):
+    found = vars(cls).items()
+    methods = {k: own.__func__ if isinstance(own, classmethod) else own for k, own in found}
+    methods = {name: own for name, own in methods.items() if inspect.isfunction(own)}
+    main = getattr(cls, "fit", getattr(cls, "plot", None))
+    for name in sorted(methods, key=lambda name: name not in ("fit", "plot")):
         own = methods[name]
         bases = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
         arguments, overridden = _arguments(own), _arguments(bases[0]) if bases else ()
@@ -65,7 +69,7 @@ def complete_methods(cls: Any) -> None:
         sections = _split_sections(text)
         entries = _split_entries(sections.get("Parameters"))
         entries = [entry for entry in entries if {*arguments}.issuperset(entry.names)]
-        for source in (getattr(cls, "fit", None), *bases):
+        for source in (main, *bases, *cls.__mro__):
             known = {name for entry in entries for name in entry.names}
             given = _split_sections(getattr(source, "__doc__", None)).get("Parameters")
             entries += [entry for entry in _split_entries(given) if entry.names
@@ -101,5 +105,5 @@ def _join_sections(sections: dict[str, str]) -> str:
     """The docstring of sections, in numpydoc's order."""
     titles = [title for title in ("Parameters", "Attributes") if sections.get(title, "").strip()]
     titles += [title for title in sections if title not in ("", "Parameters", "Attributes")]
-    rest = [f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in titles]
+    rest = [f"{title}\n{'-' * len(title)}\n{sections[title].rstrip()}\n\n" for title in titles]
     return "".join([sections[""], *rest]).rstrip() + "\n"

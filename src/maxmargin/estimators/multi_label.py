@@ -260,8 +260,6 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
             Feature matrix.
         y : indicator matrix or list of set
             True labels.
-        sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the samples; None means equal weights.
 
         Returns
         -------
@@ -315,10 +313,6 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
             Feature matrix.
         method : {"auto", "exact", "perturb"}, default="auto"
             Exact sums, or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
-        n_draws : int, default=100
-            Number of draws of "perturb".
-        random_state : int, Generator, RandomState or None, default=0
-            Seed of "perturb"; the same integer gives bitwise identical results.
 
         Returns
         -------

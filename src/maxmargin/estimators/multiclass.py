@@ -195,10 +195,6 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
             Feature matrix.
         method : {"auto", "exact", "perturb"}, default="auto"
             Exact sums, or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
-        n_draws : int, default=100
-            Number of draws of "perturb".
-        random_state : int, Generator, RandomState or None, default=0
-            Seed of "perturb"; the same integer gives bitwise identical results.
 
         Returns
         -------

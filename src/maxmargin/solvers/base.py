@@ -123,11 +123,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def init(self, problem: Problem) -> StateT:
         """Return the state before the first epoch.
 
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-
         Returns
         -------
         State
@@ -148,11 +143,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def prepare(self, problem: Problem) -> None:
         """Check that the solver can solve the problem, and load the compiled code of an epoch.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
 
         Raises
         ------
@@ -176,13 +166,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
         """Return the weights to certify, such as the last ones and averages.
 
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
-
         Returns
         -------
         list of ndarray
@@ -205,13 +188,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def bound(self, problem: Problem, state: StateT) -> float:
         """Return a lower bound on the objective.
 
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
-
         Returns
         -------
         float
@@ -226,10 +202,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
         Parameters
         ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
         w : ndarray of shape (n_weights,)
             Weights.
 
@@ -245,10 +217,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
         Parameters
         ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
         primal : float
             Best objective of the candidates.
 
@@ -261,11 +229,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def estimate(self, state: StateT) -> float:
         """Return an estimate of the gap that needs no computation.
-
-        Parameters
-        ----------
-        state : State
-            The solver's state.
 
         Returns
         -------
@@ -288,8 +251,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
         Parameters
         ----------
-        problem : Problem
-            The training problem.
         fresh : State
             State returned by `init`.
         state : State
@@ -360,8 +321,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
         Parameters
         ----------
-        problem : Problem
-            The training problem.
         state : State, default=None
             State to continue from, which is certified first; None starts a new run.
         callbacks : sequence of Callback, default=()

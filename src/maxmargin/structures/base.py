@@ -136,11 +136,6 @@ class Structure(Abilities, Checked, BaseEstimator):
     def n_parts(self, layout: Layout) -> int:
         """Return the number of parts, the length of z.
 
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
         Returns
         -------
         int
@@ -155,8 +150,6 @@ class Structure(Abilities, Checked, BaseEstimator):
         ----------
         y : object
             Output.
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------
@@ -172,8 +165,6 @@ class Structure(Abilities, Checked, BaseEstimator):
         ----------
         z : ndarray of shape (n_parts,)
             Vertex of the polytope.
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------
@@ -205,11 +196,6 @@ class Structure(Abilities, Checked, BaseEstimator):
 
         The first count * labels parts encode the label of each variable.
 
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
         Returns
         -------
         count : int
@@ -226,8 +212,6 @@ class Structure(Abilities, Checked, BaseEstimator):
         ----------
         z : ndarray of shape (n_parts,)
             Vertex of the polytope.
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------
@@ -239,11 +223,6 @@ class Structure(Abilities, Checked, BaseEstimator):
     def vertex_size(self, layout: Layout) -> int:
         """Return a bound on the number of non-zeros of a vertex.
 
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
         Returns
         -------
         int
@@ -253,11 +232,6 @@ class Structure(Abilities, Checked, BaseEstimator):
 
     def n_vertices(self, layout: Layout) -> int | None:
         """Return the number of outputs.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------
@@ -269,11 +243,6 @@ class Structure(Abilities, Checked, BaseEstimator):
     def forbidden(self, layout: Layout) -> np.ndarray:
         """Return the parts that no output may have.
 
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
         Returns
         -------
         ndarray of int
@@ -283,11 +252,6 @@ class Structure(Abilities, Checked, BaseEstimator):
 
     def constraints(self, layout: Layout) -> Constraints:
         """Return linear inequalities whose solutions are Z(layout).
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------
@@ -299,11 +263,6 @@ class Structure(Abilities, Checked, BaseEstimator):
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         """Iterate over all vertices; for tiny layouts.
 
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
         Returns
         -------
         iterator of ndarray
@@ -313,11 +272,6 @@ class Structure(Abilities, Checked, BaseEstimator):
 
     def radius(self, layout: Layout) -> float:
         """Return a bound on `|z - z'|` over Z(layout), for vertices of zeros and ones.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
 
         Returns
         -------

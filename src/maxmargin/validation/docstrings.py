@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
+#: the methods that say what the arguments of the others are: samples, scores, states ...
+_MAIN = ("fit", "plot", "maximize", "epoch")
 _TITLE = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
@@ -50,14 +52,14 @@ def complete_methods(cls: Any) -> None:
     """Add what the docstrings of a class's methods leave out.
 
     A method without a docstring has that of the method it overrides. Parameters that it does not
-    describe are those of `fit`, which says what samples are, or of `plot`, of the method it
-    overrides, or of the class and its bases.
+    describe are those of the main method of its class, of the method it overrides, or of the class
+    and its bases.
     """
     found = vars(cls).items()
     methods = {k: own.__func__ if isinstance(own, classmethod) else own for k, own in found}
     methods = {name: own for name, own in methods.items() if inspect.isfunction(own)}
-    main = getattr(cls, "fit", getattr(cls, "plot", None))
-    for name in sorted(methods, key=lambda name: name not in ("fit", "plot")):
+    main = next((getattr(cls, name) for name in _MAIN if hasattr(cls, name)), None)
+    for name in sorted(methods, key=lambda name: name not in _MAIN):
         own = methods[name]
         bases = [vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)]
         arguments, overridden = _arguments(own), _arguments(bases[0]) if bases else ()

@@ -536,8 +536,6 @@ class DecisionSVM(StructuredSVM):
         ----------
         costs : array_like of shape (n_instances, n_parts) or list
             True costs, or values if ``sense="max"``.
-        sample_weight : array_like of shape (n_instances,) or None, default=None
-            Weights of the instances; None means equal weights.
 
         Returns
         -------
@@ -554,8 +552,6 @@ class DecisionSVM(StructuredSVM):
         ----------
         costs : array_like of shape (n_instances, n_parts) or list
             True costs, or values if ``sense="max"``.
-        sample_weight : array_like of shape (n_instances,) or None, default=None
-            Weights of the instances; None means equal weights.
 
         Returns
         -------

@@ -109,8 +109,6 @@ class Derivations(Structure):
 
         Parameters
         ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
         layout : DerivationLayout
             Items and steps.
         n_draws : int, default=1

@@ -120,13 +120,6 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
     def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> Rows:
         """Learn the features and compute their rows, in one pass.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        y : None, default=None
-            Ignored, for compatibility with scikit-learn.
-
         Returns
         -------
         Rows
@@ -136,11 +129,6 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
 
     def fit_bytes(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Do as `fit_transform`, but with values of one byte where all of them are 1.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
 
         Returns
         -------
@@ -172,11 +160,6 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
     def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Compute the rows of the learned features; other features are ignored.
 
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-
         Returns
         -------
         Rows
@@ -186,11 +169,6 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
 
     def transform_bytes(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Do as `transform`, but with values of one byte where all of them are 1.
-
-        Parameters
-        ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
 
         Returns
         -------

@@ -21,13 +21,12 @@ from maxmargin._numba.compile import (
 )
 
 INT = types.int64
-#: places of the codes of a token
-FORM, LEMMA, TAG, FINE, MORPH, CASE, NUMBER, GENDER, PERSON, VERB_FORM, ENDING, INDEX, KIND = range(
-    13
-)
-WIDTH = 13
+#: places of the codes of a token; LABEL is its relation in the first tree, 0 before there is one
+FORM, LEMMA, TAG, FINE, MORPH, CASE, NUMBER = range(7)
+GENDER, PERSON, VERB_FORM, ENDING, INDEX, KIND, LABEL = range(7, 14)
+WIDTH = 14
 #: most features of an arc, and of a relation
-MOST, MOST_OF_RELATION = 192, 48
+MOST, MOST_OF_RELATION = 224, 48
 #: kinds of words between head and dependent that are counted
 VERB, PUNCTUATION, CONJUNCTION = 1, 2, 3
 FACTOR, SECOND = -7046029254386353131, -4417276706812531889
@@ -172,7 +171,7 @@ def write_arc(codes, h, d, between, counts, mask, ids):
     count = put(ids, count, mix(mix(mix(pair, 300), agree), right), mask)
     count = put(ids, count, mix(mix(mix(mix(pair, 301), counts), way), 1), mask)
     index, rest = 0, between
-    while rest != 0 and count < MOST - 40:
+    while rest != 0 and count < MOST - 72:
         if rest & 1:
             count = put(ids, count, mix(mix(mix(pair, 302), index), right), mask)
         rest = (rest >> 1) & 0x7FFFFFFFFFFFFFFF
@@ -212,6 +211,21 @@ def write_siblings(guide, n, nearest, kin):
             last = d if guide[d - 1] == h else last
 
 
+@compile_internal(INT(INTS, INT, INT))
+def count_crossing(guide, h, d):
+    """How many arcs of a tree cross the one from h to d, up to 3."""
+    low, high = min(h, d), max(h, d)
+    count = 0
+    for t in range(1, len(guide) + 1):
+        other = guide[t - 1]
+        inside = low < t < high
+        if inside and (other < low or other > high):
+            count += 1
+        elif low < other < high and (t < low or t > high):
+            count += 1
+    return min(count, 3)
+
+
 @compile_internal(INT(INTS, INTS, INTS, INT, INT, INT, INT, INTS, INT))
 def write_guided(codes, guide, kin, sibling, h, d, mask, ids, count):
     """The columns of an arc beside another tree, the guide; returns how many there are now.
@@ -229,6 +243,7 @@ def write_guided(codes, guide, kin, sibling, h, d, mask, ids, count):
     above = (guide[h - 1] + 1) * WIDTH if h > 0 else 0
     near = (sibling + 1) * WIDTH if sibling > 0 else 0
     first, last = (kin[5 * d] + 1) * WIDTH, (kin[5 * d + 1] + 1) * WIDTH
+    crossing = count_crossing(guide, h, d)
     t = 500
     for x in (
         mix(1, way),
@@ -255,6 +270,18 @@ def write_guided(codes, guide, kin, sibling, h, d, mask, ids, count):
         mix(mix(mix(6, hl), codes[near + LEMMA]), dp),
         mix(mix(mix(7, hl), codes[first + LEMMA]), dl),
         mix(mix(mix(mix(pair, codes[near + TAG]), codes[near + CASE]), codes[own + CASE]), 10),
+        mix(mix(8, crossing), way),
+        mix(mix(mix(pair, codes[own + LABEL]), same), 13),
+        mix(mix(mix(pair, codes[head + LABEL]), same), 14),
+        mix(mix(mix(10, hl), codes[own + LABEL]), same),
+        mix(mix(mix(pair, codes[near + LABEL]), codes[own + LABEL]), 15),
+        mix(mix(mix(pair, codes[near + LABEL]), same), 16),
+        mix(mix(mix(pair, codes[first + LABEL]), codes[last + LABEL]), 17),
+        mix(mix(mix(11, codes[head + LABEL]), codes[own + LABEL]), same),
+        mix(mix(mix(12, codes[head + LABEL]), codes[own + LABEL]), dl),
+        mix(mix(pair, crossing), 11),
+        mix(mix(mix(9, dl), crossing), dp),
+        mix(mix(mix(pair, codes[own + CASE]), crossing), 12),
     ):
         t += 1
         count = put(ids, count, mix(mix(x, t), right), mask)

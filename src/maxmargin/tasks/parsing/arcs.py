@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._numba.parsing import arc_features
 from maxmargin.structures import Dependencies
-from maxmargin.tasks.parsing.rows import ArcRows, make_scratch
+from maxmargin.tasks.parsing.rows import ArcRows, Relations, make_scratch
 from maxmargin.tasks.parsing.tokens import Coded
 from maxmargin.validation.samples import LaidOutRows
 
@@ -27,7 +27,7 @@ class Arcs(NamedTuple):
     """All arcs of some sentences.
 
     coded : the sentences. heads : of their words, where they are known. longest, numbers : see
-    `rows`. structure : of first trees.
+    `rows`. structure, relations : of first trees, as far as they are known.
     """
 
     coded: Coded
@@ -35,6 +35,7 @@ class Arcs(NamedTuple):
     longest: np.ndarray
     numbers: np.ndarray
     structure: Dependencies
+    relations: Relations | None = None
 
     def select(self, chosen: list[int]) -> Arcs:
         """Those of some of the sentences."""
@@ -66,15 +67,24 @@ class Arcs(NamedTuple):
             arc_features.score_arcs(codes, *given, first_w, second_w, theta, more, *scratch)
             if len(guide) and n:
                 heads = oracle._call("maximize", theta, (n,))[0].reshape(n, n + 1).argmax(axis=1)
+                if self.relations is not None:
+                    own = Coded(self.coded.codes[first:last], np.array([0, n + 3]))
+                    self.relations.write(own, heads)
                 arc_features.add_guided_scores(codes, heads, *given, w, more, *scratch)
             yield codes, more if len(guide) else theta
 
     def predict(self, w: np.ndarray) -> np.ndarray:
-        """The heads of all words by weights without first trees; none if there are no weights."""
+        """The heads of all words by weights without first trees; none if there are no weights.
+
+        The words know their relations to them from then on.
+        """
         if not len(w):
             return np.empty(0, dtype=np.int64)
         oracle, found = self.structure.oracle(), []
         for (_, theta), n in zip(self.scores(w, np.empty(0)), self.coded.lengths, strict=True):
             layout = (int(n),)
             found.append(self.structure.decode(oracle.maximize(theta, layout)[0], layout))
-        return np.concatenate(found)
+        heads = np.concatenate(found)
+        if self.relations is not None:
+            self.relations.write(self.coded, heads)
+        return heads

@@ -23,7 +23,7 @@ from maxmargin.structures.dependencies.heads import lift_arcs
 from maxmargin.tasks.base import Prepared, StructureTask
 from maxmargin.tasks.parsing.arcs import Arcs, first_structure
 from maxmargin.tasks.parsing.reports import ParsingReport
-from maxmargin.tasks.parsing.rows import learn_longest, number_features, relation_rows
+from maxmargin.tasks.parsing.rows import Relations, learn_longest, number_features, relation_rows
 from maxmargin.tasks.parsing.tokens import (
     MOST_TAGS,
     Coded,
@@ -103,10 +103,10 @@ class DependencyParser(StructureTask):
         Features are hashed to 2 ** bits columns; None means 64 for each word in training, at most
         2 ** 22.
     guided : bool, default=True
-        Whether trees are predicted twice: the second time with features of the first tree, so that
-        arcs know of siblings and of what is above and below them (Martins et al. 2008). The first
-        tree is projective. In training it is of parsers that did not see the sentence, one for each
-        third.
+        Whether trees are predicted twice: the second time with features of the first tree and of
+        its relations, so that arcs know of siblings and of what is above and below them (Martins et
+        al. 2008). The first tree is projective. In training it is of parsers that did not see the
+        sentence, one for each third.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, trees)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -226,6 +226,7 @@ class DependencyParser(StructureTask):
         learned |= self._fit_labeler(
             whole, [heads[i] for i in kept], [relations[i] for i in kept],
             None if sample_weight is None else np.repeat(weight[kept], whole.lengths),
+            None if self.time_limit is None else self.time_limit / 4,
         )  # fmt: skip
         numbers = np.full(1 << self._bits(int(coded.lengths.sum())), -1, dtype=np.int32)
         learned["numbers_"], flat = numbers, _flat(own)
@@ -235,8 +236,8 @@ class DependencyParser(StructureTask):
         structure = Dependencies(bool(projective), bool(self.single_root))
         arcs = Arcs(coded, own, learned["longest_"], numbers, first_structure(structure))
         if self.guided and len(own) >= _FOLDS:
-            lifted = arcs._replace(heads=[lift_arcs(heads) for heads in own])
-            guide, guides = self._fit_guides(lifted, count, self._time_left(started))
+            names = [relations[i] for i in used]
+            guide, guides = self._fit_guides(arcs, names, count, self._time_left(started))
             count = number_features(coded, flat, guides, numbers, count)
             # a feature of some arc may share its hash with one that has a number now
             learned["guide_"] = np.pad(guide, (0, count - len(guide)))
@@ -253,29 +254,37 @@ class DependencyParser(StructureTask):
         return max(self.time_limit - (perf_counter() - started), 1e-3)
 
     def _fit_guides(
-        self, arcs: Arcs, count: int, seconds: float | None
+        self, arcs: Arcs, relations: list[list[str]], count: int, seconds: float | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Weights of the first trees, and first trees of parsers that did not see the sentence.
 
-        seconds : at most half of them are used; None means no limit.
+        Words know their relations in these afterwards. seconds : at most half of them are used;
+        None means no limit.
         """
         none, n = np.empty(0, dtype=np.int64), len(arcs.heads)
         found: list[np.ndarray] = [none] * n
+        seconds = None if seconds is None else seconds / (2 * (_FOLDS + 1))
         model = self._model(arcs.structure, n).set_params(
             max_epochs=min(_FIRST_EPOCHS, self.max_epochs), random_state=self.random_state,
-            time_limit=None if seconds is None else seconds / (2 * (_FOLDS + 1)),
+            time_limit=None if seconds is None else 0.7 * seconds,
         )  # fmt: skip
+        lifted = arcs._replace(heads=[lift_arcs(heads) for heads in arcs.heads])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for fold in range(_FOLDS):
-                seen = arcs.select([i for i in range(n) if i % _FOLDS != fold])
-                held = [i for i in range(n) if i % _FOLDS == fold]
+                chosen = [i for i in range(n) if i % _FOLDS != fold]
+                seen, held = lifted.select(chosen), [i for i in range(n) if i % _FOLDS == fold]
                 own = clone(model).fit(seen.rows(none, count), seen.heads)
-                own_heads = arcs.select(held).predict(own.coef_)
-                cuts = np.cumsum(arcs.coded.lengths[held])[:-1]
-                for i, heads in zip(held, np.split(own_heads, cuts), strict=True):
+                labeler = self._fit_labeler(
+                    seen.coded, [arcs.heads[i] for i in chosen], [relations[i] for i in chosen],
+                    None, None if seconds is None else 0.3 * seconds,
+                )["labeler_"]  # fmt: skip
+                others = arcs.select(held)._replace(relations=Relations.of(labeler))
+                own_heads, cuts = others.predict(own.coef_), np.cumsum(others.coded.lengths)[:-1]
+                for k, (i, heads) in enumerate(zip(held, np.split(own_heads, cuts), strict=True)):
                     found[i] = heads
-            whole = clone(model).fit(arcs.rows(none, count), arcs.heads)
+                    arcs.coded.part(i, i + 1).codes[:] = others.coded.part(k, k + 1).codes
+            whole = clone(model).fit(lifted.rows(none, count), lifted.heads)
         return whole.coef_, np.concatenate(found)
 
     def _bits(self, n_words: int) -> int:
@@ -296,7 +305,12 @@ class DependencyParser(StructureTask):
         )
 
     def _fit_labeler(
-        self, coded: Coded, heads: list[list[int]], relations: list[list[str]], weight: Any
+        self,
+        coded: Coded,
+        heads: list[list[int]],
+        relations: list[list[str]],
+        weight: Any,
+        seconds: float | None,
     ) -> dict[str, Any]:
         """The model of relations, learned from true arcs."""
         names = np.array([relation for own in relations for relation in own])
@@ -307,7 +321,7 @@ class DependencyParser(StructureTask):
         labeler = MulticlassSVM(
             alpha=10.0 / len(names), loss="hamming-sum", tol=0.02, max_epochs=30, bias=False,
             solver=BCFW(cache=OracleCache(10, 1)), random_state=self.random_state,
-            time_limit=None if self.time_limit is None else self.time_limit / 4,
+            time_limit=seconds,
         )  # fmt: skip
         labeler.fit(relation_rows(coded, _flat(heads), bits), names, weight)
         # as large as the treebank, and not used again
@@ -397,9 +411,7 @@ class DependencyParser(StructureTask):
         kept = [i for i, own in enumerate(inputs) if len(own)]
         heads = [[head for head, _ in truth[i]] for i in kept]
         coded = self._codes().encode([inputs[i] for i in kept])
-        arcs = Arcs(
-            coded, heads, self.longest_, self.numbers_, first_structure(self.model_.structure)
-        )
+        arcs = self._arcs(coded, heads, self.model_.structure)
         return arcs.rows(arcs.predict(self.guide_), int(self.numbers_.max()) + 1), heads, kept
 
     def _measure(self, targets: Any, outputs: Any) -> float:
@@ -421,8 +433,12 @@ class DependencyParser(StructureTask):
                 UserWarning,
                 stacklevel=4,
             )
-        arcs = Arcs(coded, [], self.longest_, self.numbers_, first_structure(self._structure()))
+        arcs = self._arcs(coded, [], self._structure())
         return arcs.scores(as_dense(self.model_.coef_), self.guide_)
+
+    def _arcs(self, coded: Coded, heads: list[list[int]], structure: Dependencies) -> Arcs:
+        first, relations = first_structure(structure), Relations.of(self.labeler_)
+        return Arcs(coded, heads, self.longest_, self.numbers_, first, relations)
 
     def _layout(self, sample: Any) -> tuple[int] | None:
         n = len(sample) // arc_features.WIDTH - 3
@@ -441,14 +457,9 @@ class DependencyParser(StructureTask):
             return []
         n = len(sample) // arc_features.WIDTH - 3
         heads = z.reshape(n, n + 1).argmax(axis=1)
-        if self.labeler_ is None:
-            return [(head, str(self.relations_[0])) for head in heads.tolist()]
-        w, count = as_dense(self.labeler_.coef_), len(self.relations_)
-        out, kin, ids = (np.empty(size, np.int64) for size in (n, 5 * (n + 1), 64))
-        mask = self.labeler_.n_features_in_ - 1
-        arc_features.label_arcs(sample, heads, mask, w, count, out, kin, ids, np.empty(count))
-        names = self.relations_[out].tolist()
-        return list(zip(heads.tolist(), names, strict=True))
+        relations = Relations.of(self.labeler_)
+        found = np.zeros(n, int) if relations is None else relations.find(sample, heads)
+        return list(zip(heads.tolist(), self.relations_[found].tolist(), strict=True))
 
     def _probabilities(self, p: np.ndarray, sample: Any) -> np.ndarray:
         n = len(sample) // arc_features.WIDTH - 3
@@ -472,7 +483,9 @@ class DependencyParser(StructureTask):
         if self.labeler_ is not None:
             check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)
             width, size = self.labeler_.n_features_in_, self.labeler_.coef_.shape[-1]
-            if width & (width - 1) or size != width * len(self.relations_):
+            names = self.labeler_.classes_
+            fits = size == width * len(names) and len(names) == len(self.relations_)
+            if width & (width - 1) or not fits:
                 raise ValueError("DependencyParser: labeler_ has another size")
 
 

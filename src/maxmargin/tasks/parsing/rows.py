@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin._numba.parsing import arc_features
-from maxmargin.tasks.parsing.tokens import MOST_TAGS, Coded
-from maxmargin.validation.samples import Rows, SampleRows
+from maxmargin.tasks.parsing.tokens import MOST_TAGS, Coded, encode_text
+from maxmargin.validation.samples import Rows, SampleRows, as_dense
 
 #: parts of speech, with those of the root and of unknown ones
 _TAGS = 64
@@ -91,6 +92,35 @@ def relation_rows(coded: Coded, heads: np.ndarray, bits: int) -> sparse.csr_arra
         coded.codes.ravel(), coded.ptr, heads, (1 << bits) - 1, indptr, columns, kin, ids
     )
     return _ones(columns[:size], indptr, 1 << bits)
+
+
+class Relations(NamedTuple):
+    """A model of relations: weights (n_columns, n_relations) as one array, and the names."""
+
+    w: np.ndarray
+    names: np.ndarray
+
+    @classmethod
+    def of(cls, labeler: Any) -> Relations | None:
+        """Those of a fitted MulticlassSVM; None for None."""
+        return None if labeler is None else cls(as_dense(labeler.coef_), labeler.classes_)
+
+    def find(self, codes: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """The number of the relation of each word of a sentence to its head."""
+        n, count = len(heads), len(self.names)
+        out, kin, ids = (np.empty(size, np.int64) for size in (n, 5 * (n + 1), 64))
+        mask, scores = len(self.w) // count - 1, np.empty(count)
+        arc_features.label_arcs(codes, heads, mask, self.w, count, out, kin, ids, scores)
+        return out
+
+    def write(self, coded: Coded, heads: np.ndarray) -> None:
+        """Let words know their relations in first trees with these heads."""
+        texts, word = np.array([encode_text(str(name)) for name in self.names]), 0
+        for first, last in pairwise(coded.ptr):
+            codes, n = coded.codes[first:last], int(last - first - 3)
+            found = self.find(codes.ravel(), heads[word : word + n])
+            codes[2:-1, arc_features.LABEL] = texts[found]
+            word += n
 
 
 def _ones(columns: np.ndarray, indptr: np.ndarray, width: int) -> sparse.csr_array:

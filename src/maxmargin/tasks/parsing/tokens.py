@@ -135,11 +135,11 @@ class TokenCodes:
         tag = tag or fine
         lower = _DIGITS.sub("0", form.lower())
         pairs = dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
-        morphology = [_code(pairs[name]) if name in pairs else 0 for name in _MORPHOLOGY]
+        morphology = [encode_text(pairs[name]) if name in pairs else 0 for name in _MORPHOLOGY]
+        texts = _DIGITS.sub("0", form), lemma or lower, tag, fine or tag, feats
         return [
-            _code(_DIGITS.sub("0", form)), _code(lemma or lower), _code(tag), _code(fine or tag),
-            _code(feats), *morphology, _code(lower[-3:]),
-            min(self.numbers.get(tag, MOST_TAGS + 1), MOST_TAGS + 1), _kind(form, tag),
+            *map(encode_text, texts), *morphology, encode_text(lower[-3:]),
+            min(self.numbers.get(tag, MOST_TAGS + 1), MOST_TAGS + 1), _kind(form, tag), 0,
         ]  # fmt: skip
 
 
@@ -151,7 +151,8 @@ def _check_texts(i: int, t: int, token: Token, raw: tuple[Any, ...]) -> tuple[st
     return (raw[0], *("" if value in (None, "_") else value for value in raw[1:]))
 
 
-def _code(text: str) -> int:
+def encode_text(text: str) -> int:
+    """A code of a text, above 0."""
     return crc32(text.encode("utf-8", "surrogatepass")) + 1
 
 

@@ -99,7 +99,7 @@ def test_type_hints_are_shipped():
     assert (files("maxmargin") / "py.typed").is_file()
 
 
-def test_the_package_imports_estimators_only_when_one_is_asked_for():
+def test_the_package_imports_estimators_only_when_one_is_asked_for_and_without_numba():
     script = """
 import sys
 import maxmargin
@@ -109,5 +109,6 @@ assert {"ChainSVM", "load", "metrics"} <= {*dir(maxmargin)}
 from maxmargin import *
 from maxmargin import estimators
 assert {*estimators.__all__, "Graph", "datasets"} <= {*globals()}
+assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)

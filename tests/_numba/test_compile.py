@@ -45,11 +45,6 @@ def calling(x):
     return quadruple(x) + 1.0
 
 
-def test_estimators_are_imported_without_numba():
-    code = "import sys, maxmargin.estimators; sys.exit('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_a_kernel_may_call_itself():
     assert factorial(10) == 3_628_800
 

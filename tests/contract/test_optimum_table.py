@@ -41,8 +41,8 @@ MORE = {"chain-csr", "chain-forbidden", "tree-untied", *problems.INSIDE}
 ROWS = [pytest.param(name, marks=[pytest.mark.soak] if name in MORE else []) for name in STRUCTURES]
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("solvers", [SOLVERS[k::4] for k in range(4)], ids=[*"1234"])
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("solvers", [SOLVERS[k::6] for k in range(6)], ids=[*"123456"])
 @pytest.mark.parametrize("structure", ROWS)
 def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure, solvers):
     best = optimum(structure)

@@ -371,7 +371,7 @@ def dijkstra(theta):
 
 def test_scores_of_one_sign_are_all_that_some_oracles_take():
     rng = np.random.default_rng(0)
-    X = [rng.uniform(0, 1, size=(5, 2)) for _ in range(30)]
+    X = [rng.uniform(0, 1, size=(5, 2)) for _ in range(12)]
     y = [dijkstra(-x @ [1.0, 0.3]) for x in X]
     with pytest.raises(OracleError, match="negative costs"):
         fit(Structure.from_oracle(dijkstra), X, y)

@@ -86,6 +86,7 @@ $(VENV)/pyvenv.cfg:
 	  { echo "maxmargin needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ..." >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
 
+# Bytecode is made of what is imported: pip would make that of all tests of all packages, too.
 $(VENV)/.stamp-%: pyproject.toml $(VENV)/pyvenv.cfg
-	$(PIP) install --quiet --editable ".[$(subst $(space),$(comma),$(sort $* $(EXTRAS)))]"
+	$(PIP) install --quiet --no-compile --editable ".[$(subst $(space),$(comma),$(sort $* $(EXTRAS)))]"
 	@touch $(patsubst %,$(VENV)/.stamp-%,$(sort $* $(EXTRAS)))

@@ -1,4 +1,4 @@
-"""What a domain of the weights costs: passes in signs and in a ball beside passes without either.
+"""What a domain of the weights costs: passes in bounds and in a ball beside passes without either.
 
 On handwritten letters, and on cuts of synthetic images. The last column is the ratio to the pass of
 the same solver without a domain, in the same run.
@@ -56,6 +56,7 @@ def compare(name: str, problem: Problem, solvers: list[Solver]) -> None:
     tasks: dict[str, Domain | None] = {
         "no domain": None,
         "signs": domains.Signs(positive=np.arange(0, problem.dim, 2)),
+        "box": domains.Box(-0.05, 0.05),
         "l2 ball": domains.L2Ball(1.0),
         "l2 ball and signs": domains.L2Ball(1.0, domains.NonNegative()),
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._numba.packed_samples import Points, add_points
 from maxmargin._numba.passes.batch import add_absolute_features, add_features
-from maxmargin.domains.base import Domain, RealSpace, check_domain, check_limits
+from maxmargin.domains.base import Domain, Limits, RealSpace, check_domain, check_limits
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
@@ -253,8 +253,8 @@ class Problem(Samples):
         return self._allowed_costs_of(0, self.n)
 
     @cached_property
-    def weight_limits(self) -> tuple[np.ndarray, float] | None:
-        """Signs and radius of the weights, where the domain is no more; see `Domain.limits`."""
+    def weight_limits(self) -> Limits | None:
+        """Bounds and radius of the weights, where the domain is no more; see `Domain.limits`."""
         return check_limits(self.domain, self.dim)
 
     @cached_property

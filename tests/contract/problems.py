@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin import Graph
-from maxmargin.domains import L1Ball, L2Ball, NonNegative, SubmodularCone
+from maxmargin.domains import Box, L1Ball, L2Ball, NonNegative, SubmodularCone
 from maxmargin.features import (
     GraphFeatures,
     LabelConjoined,
@@ -36,7 +36,7 @@ from maxmargin.structures.base import Constraints
 from maxmargin.validation.samples import check_rows
 from reference import matchings, trees
 from reference.training import Block, Training
-from reference.weight_sets import EdgeSet, WeightSet
+from reference.weight_sets import BoundedSet, EdgeSet, WeightSet
 
 ALPHA = 0.1
 
@@ -465,6 +465,7 @@ def multi_label(cost=share_of_labels, n=7, n_features=2, labels=3, seed=15, **op
     )  # fmt: skip
 
 
+BOUNDED = BoundedSet(27)
 #: with weights in a domain of their own
 INSIDE = {
     "finite-l2": lambda **options: finite(
@@ -478,6 +479,9 @@ INSIDE = {
     ),
     "items-l2": lambda **options: items(
         domain=L2Ball(0.05), where=WeightSet("l2", 0.05), **options
+    ),
+    "chain-box": lambda **options: chain(
+        domain=Box(BOUNDED.low, BOUNDED.high), where=BOUNDED, **options
     ),
     "cut": cut,
     "cut-tables": lambda **options: cut(tables=True, **options),

@@ -48,6 +48,18 @@ class WeightSet:
         return -np.inf if down.any() else 0.0
 
 
+class BoundedSet:
+    """Each of n weights between bounds of its own around 0, some below and some above."""
+
+    def __init__(self, n):
+        rng = np.random.default_rng(0)
+        self.low, self.high = rng.uniform([-0.08, 0.0], [0.01, 0.09], size=(n, 2)).T
+        self.high = np.maximum(self.low, self.high)
+
+    def project(self, w):
+        return np.minimum(np.maximum(w, self.low), self.high)
+
+
 @dataclass(frozen=True)
 class EdgeSet:
     """Weights of edges from `start` on: not negative, or tables of four that are submodular."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, RealSpace, check_limits
+from maxmargin.domains.base import Domain, Limits, RealSpace, check_limits
 from maxmargin.domains.signs import Signs
 from maxmargin.validation.options import Bounds, check_options
 
@@ -64,9 +64,9 @@ class L2Ball(_Ball):
                 f"signs={self.signs!r} must be domains.Signs(...) or another cone, or None."
             )
 
-    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
+    def limits(self, dim: int) -> Limits | None:
         found = check_limits(RealSpace() if self.signs is None else self.signs, dim)
-        return None if found is None else (found[0], float(self.radius))
+        return None if found is None else found._replace(radius=float(self.radius))
 
     def project(self, w: np.ndarray) -> np.ndarray:
         w = self._signed(w)

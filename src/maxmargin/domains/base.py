@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
+
+
+class Limits(NamedTuple):
+    """Bounds of the weights and a radius: where that is all that a domain says."""
+
+    low: np.ndarray  # (n_weights,) -inf where there is none; empty if all weights are free
+    high: np.ndarray  # as `low`
+    radius: float  # largest Euclidean norm; inf if there is none
+
+    @property
+    def is_cone(self) -> bool:
+        """Whether the bounds are signs, so that they hold of any multiple of the weights."""
+        return not any(bound[np.isfinite(bound)].any() for bound in self[:2])
 
 
 class Domain(Checked, BaseEstimator):
@@ -58,11 +71,12 @@ class Domain(Checked, BaseEstimator):
         """
         return float("inf")
 
-    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
-        """Return signs and a radius, if these are all that the domain says.
+    def limits(self, dim: int) -> Limits | None:
+        """Return bounds or a radius, if these are all that the domain says.
 
-        Then the projection sets weights of the wrong sign to zero and scales the result down to the
-        radius. Compiled passes keep such domains at next to no cost.
+        Then the projection clips weights to their bounds and scales the result down to the radius,
+        which may be finite if the bounds are 0 or infinite. Compiled passes keep such domains at
+        next to no cost.
 
         Parameters
         ----------
@@ -71,12 +85,11 @@ class Domain(Checked, BaseEstimator):
 
         Returns
         -------
-        signs : ndarray of int8, of shape (n_weights,)
-            1 for weights that must not be negative, -1 for those that must not be positive, 0 for
-            others; empty if all are free.
+        low, high : ndarray of shape (n_weights,)
+            Bounds, infinite where there is none; empty if all weights are free.
         radius : float
-            Largest Euclidean norm; inf if there is none. Instead of both, None if the domain is of
-            another kind.
+            Largest Euclidean norm; inf if there is none. Instead of all three, None if the domain
+            is of another kind.
         """
         return None
 
@@ -161,8 +174,8 @@ class RealSpace(Domain):
     def is_cone(self) -> bool:
         return True
 
-    def limits(self, dim: int) -> tuple[np.ndarray, float]:
-        return np.empty(0, dtype=np.int8), np.inf
+    def limits(self, dim: int) -> Limits:
+        return Limits(np.empty(0), np.empty(0), np.inf)
 
     def project(self, w: np.ndarray) -> np.ndarray:
         return w.copy()
@@ -203,7 +216,7 @@ def check_domain(domain: Any, dim: int) -> Domain:
     return found
 
 
-def check_limits(domain: Domain, dim: int) -> tuple[np.ndarray, float] | None:
+def check_limits(domain: Domain, dim: int) -> Limits | None:
     """The domain's `limits`, fit for compiled code, which checks nothing.
 
     None also if a subclass has another projection and does not say what its limits are.
@@ -212,13 +225,16 @@ def check_limits(domain: Domain, dim: int) -> tuple[np.ndarray, float] | None:
     found = domain.limits(dim) if issubclass(*owners) else None
     if found is None:
         return None
-    signs, radius = np.require(found[0], np.int8, ["C", "W"]), float(found[1])
-    if signs.shape not in ((0,), (dim,)) or not radius > 0:
+    low, high = (np.require(bound, np.float64, ["C", "W"]) for bound in found[:2])
+    limits = Limits(low, high, float(found[2]))
+    fits = low.shape == high.shape and low.shape in ((0,), (dim,)) and bool((low <= high).all())
+    if not (fits and limits.radius > 0 and (limits.is_cone or limits.radius == np.inf)):
         raise ValueError(
-            f"{type(domain).__name__}.limits returned {signs.shape} signs and the radius {radius};"
-            f" expected {dim} signs, or none, and a positive radius."
+            f"{type(domain).__name__}.limits returned {low.shape} and {high.shape} bounds and the"
+            f" radius {limits.radius}; expected {dim} lower and upper bounds, or none, and a"
+            " positive radius, inf unless all bounds are 0 or infinite."
         )
-    return signs, radius
+    return limits
 
 
 def _owner(cls: type, name: str) -> type:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, as_indices, check_indices
+from maxmargin.domains.base import Domain, Limits, as_indices, check_indices
 
 
 class Box(Domain):
@@ -52,6 +52,9 @@ class Box(Domain):
         given = list(self._given().values())
         low[own], high[own] = given[0], given[-1]
         return low, high
+
+    def limits(self, dim: int) -> Limits:
+        return Limits(*self._bounds(dim), np.inf)
 
     def max_norm(self, dim: int) -> float:
         return float(np.linalg.norm(np.maximum(*map(np.abs, self._bounds(dim)))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, as_indices, check_indices, check_limits
+from maxmargin.domains.base import Domain, Limits, as_indices, check_indices, check_limits
 
 
 class Product(Domain):
@@ -63,16 +63,16 @@ class Product(Domain):
             free[own] = False
         return np.flatnonzero(free)
 
-    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
-        # of signs only: a ball of some weights has a scale of its own
-        signs = np.zeros(dim, dtype=np.int8)
+    def limits(self, dim: int) -> Limits | None:
+        # of bounds only: a ball of some weights has a scale of its own
+        low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
         for own, domain in self._parts():
             found = check_limits(domain, len(own))
-            if found is None or np.isfinite(found[1]):
+            if found is None or np.isfinite(found.radius):
                 return None
-            if len(found[0]):
-                signs[own] = found[0]
-        return signs, np.inf
+            if len(found.low):
+                low[own], high[own] = found.low, found.high
+        return Limits(low, high, np.inf)
 
     def max_norm(self, dim: int) -> float:
         if len(self._free(dim)):

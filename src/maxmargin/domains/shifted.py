@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain
+from maxmargin.domains.base import Domain, Limits, check_limits
 
 
 class Shifted(Domain):
@@ -31,6 +31,12 @@ class Shifted(Domain):
         if np.shape(self.by) != (dim,) or not np.isfinite(self.by).all():
             raise ValueError(f"by has shape {np.shape(self.by)}, expected {dim} finite numbers.")
         self.domain.check(dim)
+
+    def limits(self, dim: int) -> Limits | None:
+        found = check_limits(self.domain, dim)
+        if found is None or np.isfinite(found.radius) or not len(found.low):
+            return None
+        return Limits(found.low + self.by, found.high + self.by, np.inf)
 
     def max_norm(self, dim: int) -> float:
         return self.domain.max_norm(dim) + float(np.linalg.norm(self.by))

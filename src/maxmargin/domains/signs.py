@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, as_indices, check_indices
+from maxmargin.domains.base import Domain, Limits, as_indices, check_indices
 
 
 class Signs(Domain):
@@ -37,11 +37,11 @@ class Signs(Domain):
     def _signed(self, dim: int) -> tuple[np.ndarray, np.ndarray]:
         return as_indices(self.positive), as_indices(self.negative)
 
-    def limits(self, dim: int) -> tuple[np.ndarray, float]:
-        signs = np.zeros(dim, dtype=np.int8)
+    def limits(self, dim: int) -> Limits:
+        low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
         up, down = self._signed(dim)
-        signs[up], signs[down] = 1, -1
-        return signs, np.inf
+        low[up], high[down] = 0.0, 0.0
+        return Limits(low, high, np.inf)
 
     def project(self, w: np.ndarray) -> np.ndarray:
         up, down = self._signed(len(w))

@@ -12,9 +12,9 @@ Where one share of the way to a vertex is asked for, the best one is found exact
 that are small beside w_unprojected, D bends far less than without a domain, and the steps of R^d
 are short.
 
-Signs and Euclidean balls (`Domain.limits`) are kept inside compiled passes, see
+Boxes, signs and Euclidean balls (`Domain.limits`) are kept inside compiled passes, see
 `_numba.passes.weights`. For other domains there is a loop in Python over single samples, in which a
-step costs as much as there are weights.
+step costs as much as there are weights; so there is in boxes if w is a multiple of what steps move.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 
 from maxmargin._numba.passes.weights import Average, Weights, start_average
 from maxmargin.domains import RealSpace
+from maxmargin.domains.base import Limits
 from maxmargin.memory import add_scaled
 from maxmargin.problem import Dual, Problem
 from maxmargin.result import State, state_field
@@ -66,28 +67,28 @@ def unprojected_weights(problem: Problem, z: Dual) -> np.ndarray:
     return -problem.loss_gradient(z) / problem.alpha
 
 
-def carry_weights(
-    problem: Problem, v: np.ndarray, average: Average, scale: float = 1.0
-) -> Weights | None:
-    """Weights w = P(scale v) as compiled steps move them; None in domains that they do not know."""
-    if problem.weight_limits is None:
-        return None
-    signs, radius = problem.weight_limits
-    square = 0.0
-    if radius < np.inf:
-        base = clip_weights(v, signs)
-        square = float(base @ base)
-    return Weights(v, signs, np.array([scale, radius, square]), average)
+def limits_for_steps(problem: Problem, scaled: bool = False) -> Limits | None:
+    """The domain's limits, if compiled steps keep w there; scaled : w is a multiple of v."""
+    limits = problem.weight_limits
+    return None if limits is None or (scaled and not limits.is_cone) else limits
+
+
+def carry_weights(v: np.ndarray, limits: Limits, average: Average, scale: float = 1.0) -> Weights:
+    """Weights w = P(scale v) as compiled steps move them."""
+    low, high, radius = limits
+    clipped = clip_weights(v, limits)
+    square = float(clipped @ clipped) if radius < np.inf else 0.0
+    return Weights(v, clipped, low, high, np.array([scale, radius, square]), average)
 
 
 def free_weights(v: np.ndarray, average: Average) -> Weights:
     """Weights w = v that may be anything."""
-    return Weights(v, np.empty(0, dtype=np.int8), np.array([1.0, np.inf, 0.0]), average)
+    return carry_weights(v, RealSpace().limits(len(v)), average)
 
 
-def clip_weights(v: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Return v with zeros where its sign is wrong, if signs are given."""
-    return np.where(signs * v < 0.0, 0.0, v) if len(signs) else v
+def clip_weights(v: np.ndarray, limits: Limits) -> np.ndarray:
+    """Return v within its bounds, v itself if there are none."""
+    return np.clip(v, limits.low, limits.high) if len(limits.low) else v
 
 
 def visit_samples(
@@ -96,7 +97,7 @@ def visit_samples(
     state: AverageState,
     v: np.ndarray | None,
     order: np.ndarray,
-    scale: Callable[[], float] = lambda: 1.0,
+    scale: Callable[[], float] | None = None,
     gaps: np.ndarray | None = None,
 ) -> None:
     """Take steps for the samples of `order`, and let state.w be P(scale() v) after them.
@@ -105,14 +106,15 @@ def visit_samples(
     is not known to compiled code, if the step goes to the vertex itself and is to be drawn back to
     where D is highest on the way.
     """
-    weights = carry_weights(problem, state.w if v is None else v, state.average, scale())
-    if weights is None:
+    limits = limits_for_steps(problem, scaled=scale is not None)
+    scale = scale or (lambda: 1.0)
+    if limits is None:
         assert v is not None
         for i in order:
             _visit_sample(steps, problem, state, v, i, scale, gaps)
         return
     try:
-        steps(order, weights)
+        steps(order, carry_weights(state.w if v is None else v, limits, state.average, scale()))
     finally:  # an oracle in Python may be interrupted
         if v is not None:
             np.multiply(v, scale(), out=state.w)
@@ -165,20 +167,22 @@ def move_all_weights(problem: Problem, state: BlockState, change: np.ndarray) ->
     average.total[0] += average.steps[0] * scale
 
 
-def sum_weights(problem: Problem, state: AverageState, v: np.ndarray | None = None) -> np.ndarray:
+def sum_weights(problem: Problem, state: AverageState, v: np.ndarray) -> np.ndarray:
     """Sum of the weights of all steps, each times its weight in the average.
 
-    v : as for `visit_samples`.
+    v : what w is a multiple of but for the domain.
     """
-    total = state.average.total[0] * _averaged(problem, state.w, v)
+    total = state.average.total[0] * _averaged(problem, state.w, v, scaled=True)
     total -= state.average.correction
     return total
 
 
-def _averaged(problem: Problem, w: np.ndarray, v: np.ndarray | None) -> np.ndarray:
-    """What `Average` sums the changes of: v without wrong signs, or w."""
-    limits = problem.weight_limits
-    return w if v is None or limits is None else clip_weights(v, limits[0])
+def _averaged(
+    problem: Problem, w: np.ndarray, v: np.ndarray | None, scaled: bool = False
+) -> np.ndarray:
+    """What `Average` sums the changes of: v within its bounds, or w."""
+    limits = limits_for_steps(problem, scaled)
+    return w if v is None or limits is None else clip_weights(v, limits)
 
 
 def weights_and_average(

@@ -16,6 +16,7 @@ from maxmargin.solvers.domain_steps import (
     AverageState,
     domain_key,
     is_free,
+    limits_for_steps,
     sum_weights,
     unprojected_weights,
     visit_samples,
@@ -106,7 +107,8 @@ class Subgradient(Solver[SubgradientState]):
         state.average.steps[0] = k
         if self.averaging is not None and k:
             n_terms = k * (k + 1) / 2 if self.averaging == "weighted" else k
-            scale = 1.0 if problem.weight_limits is None else 1.0 / (problem.alpha * k)
+            known = limits_for_steps(problem, scaled=True) is not None
+            scale = 1.0 / (problem.alpha * k) if known else 1.0
             state.average.total[0] = scale * n_terms
             # so that the sum of the weights is as many times w
             state.average.correction[:] = sum_weights(problem, state, state.v) - n_terms * state.w
@@ -130,7 +132,7 @@ class Subgradient(Solver[SubgradientState]):
     def epoch(self, problem: Problem, state: SubgradientState) -> None:
         packed, growing = problem.packed, self.averaging == "weighted"
         # in a domain that compiled code does not know, weights are scaled before the projection
-        alpha = 0.0 if problem.weight_limits is None else problem.alpha
+        alpha = problem.alpha if limits_for_steps(problem, scaled=True) is not None else 0.0
 
         def steps(order: np.ndarray, weights: Weights) -> None:
             rest = (alpha, growing, problem.truth, weights, state.z, state.visits)

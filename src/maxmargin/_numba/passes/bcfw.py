@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, local_size
-from maxmargin._numba.passes.block_step import COUNTERS, block_change, inner_product, subtract_point
+from maxmargin._numba.passes.block_step import COUNTERS, block_change, subtract_point
 from maxmargin._numba.passes.weights import (
     WEIGHTS,
-    best_share,
     count_step,
     is_free,
     move_weights,
     score_sample,
+    search_share,
 )
 
 INT = types.int64
@@ -42,15 +42,15 @@ def frank_wolfe_step(packed, i, workspace, alpha, rule, weights, z, counters):
         if rule == SCHEDULE:
             n = len(packed.weight)
             step = 2.0 * n / (counters.steps[0] - 1.0 + 2.0 * n)
-        elif rule == SEARCH:
-            step = min(gap / (rate * norm), 1.0) if norm > 0.0 else 1.0
-            if step < 1.0 and not is_free(weights):
-                gain = gap - inner_product(workspace.local[: len(change)], change)
-                step = best_share(packed, i, change, rate, weights, gain, gap, step)
+        elif rule == SEARCH and norm > 0.0:
+            step = min(gap / (rate * norm), 1.0)
+        if rule == SEARCH and step < 1.0 and not is_free(weights):
+            step = search_share(packed, i, change, gap, rate, weights)
+        else:
+            move_weights(packed, i, change, -step * rate, weights)
         start = packed.part_ptr[i]
         for p in range(packed.part_ptr[i + 1] - start):
             z[start + p] += step * workspace.vertex[p]
-        move_weights(packed, i, change, -step * rate, weights)
     count_step(weights, True)
     return gap
 

@@ -37,15 +37,7 @@ from maxmargin._numba.packed_samples import (
     write_part_scores,
 )
 from maxmargin._numba.passes.block_step import block_change, inner_product
-from maxmargin._numba.passes.weights import (
-    SQUARE,
-    WEIGHTS,
-    clip_weight,
-    gather_within,
-    is_free,
-    scale_for,
-    score_sample,
-)
+from maxmargin._numba.passes.weights import SQUARE, gather_within, scale_for, score_sample
 
 INT = types.int64
 FLOAT = types.float64
@@ -171,12 +163,11 @@ def score_slots(part_ptr, i, theta, local, cache):
     return value
 
 
-@compile_inlined
-def score_parts(packed, i, theta, cache, v, sign, scale, free):
-    """Let theta = F_i^T w + c_i at the parts of the vertices that are active, only.
+@compile_internal(types.void(PACKED, INT, FLOATS, VERTEX_CACHE, FLOATS, FLOAT))
+def score_listed_parts(packed, i, theta, cache, w, scale):
+    """Let theta = scale * F_i^T w + c_i at the parts of the vertices that are active, only.
 
-    The anchor is left out: the caller falls back to all parts where it has mass. free : that w is
-    v, a constant.
+    The anchor is left out: the caller falls back to all parts where it has mass.
     """
     slots = len(cache.score)
     cache.stamp[0] += 1
@@ -197,25 +188,9 @@ def score_parts(packed, i, theta, cache, v, sign, scale, free):
             r, k = first_row + cache.row[e], cache.label[e]
             total = cost_of(packed, i, p, r, k)
             for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                place = np.int64(index[x]) + k
-                weight = v[place]
-                if not free:
-                    weight = scale * clip_weight(sign, place, weight)
-                total += weight if is_one else value[x] * weight
+                share = scale if is_one else scale * value[x]
+                total += share * w[np.int64(index[x]) + k]
             theta[p] = total
-
-
-# Two functions, because one that looks at the domain for each weight is slower by a third.
-@compile_internal(types.void(PACKED, INT, FLOATS, VERTEX_CACHE, FLOATS))
-def score_listed_parts(packed, i, theta, cache, w):
-    """`score_parts` where w may be anything."""
-    score_parts(packed, i, theta, cache, w, w, 1.0, True)  # signs are not looked at
-
-
-@compile_internal(types.void(PACKED, INT, FLOATS, VERTEX_CACHE, WEIGHTS, FLOAT))
-def score_listed_parts_within(packed, i, theta, cache, weights, scale):
-    """`score_parts` in a domain."""
-    score_parts(packed, i, theta, cache, weights.v, weights.sign, scale, False)
 
 
 @compile_inlined
@@ -225,11 +200,9 @@ def score_cached(packed, i, workspace, cache, weights):
         gather_within(packed, i, weights, workspace.local)
     elif cache.mass[i * len(cache.score)] > 0.0:
         score_sample(packed, i, weights, workspace)
-    elif is_free(weights):
-        score_listed_parts(packed, i, workspace.theta, cache, weights.v)
     else:
         scale = scale_for(weights, weights.norm[SQUARE])
-        score_listed_parts_within(packed, i, workspace.theta, cache, weights, scale)
+        score_listed_parts(packed, i, workspace.theta, cache, weights.clipped, scale)
     return score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
 
 

@@ -179,15 +179,16 @@ def apply_images(packed, i, cache, alpha, weights):
 
 
 @compile_inlined
-def move_part(packed, step, r, k, scale, v, sign, norm, correction, before, free):
-    """Let w, whose parts are those of `Weights`, follow a step in z_i at the k-th part of row r.
+def move_part(packed, step, r, k, scale, weights, before, free):
+    """Let w follow a step in z_i at the k-th part of row r; returns the rise of |P(v)|^2.
 
-    before : A before this step. free : `is_free`, a constant; sign and norm are then not looked
-    at.
+    before : A before this step. free : `is_free`, a constant; the rise is then not known.
     """
     value, index = packed.value, packed.global_index
+    v, correction = weights.v, weights.average.correction
+    clipped, low, high = weights.clipped, weights.low, weights.high
     is_one = len(value) == 0
-    change = scale * step
+    change, rise = scale * step, 0.0
     for x in range(packed.indptr[r], packed.indptr[r + 1]):
         if not is_one:
             change = scale * step * value[x]
@@ -197,20 +198,23 @@ def move_part(packed, step, r, k, scale, v, sign, norm, correction, before, free
             if len(correction) > 0:
                 correction[place] += before * change
         else:
-            old = clip_weight(sign, place, v[place])
-            v[place] += change
-            new = clip_weight(sign, place, v[place])
-            norm[SQUARE] += (new - old) * (new + old)
+            old, new = clipped[place], v[place] + change
+            v[place] = new
+            if len(low) > 0:
+                new = clip_weight(new, low[place], high[place])
+                clipped[place] = new
+            rise += (new - old) * (new + old)
             if len(correction) > 0:
                 correction[place] += before * (new - old)
+    return rise
 
 
 @compile_inlined
-def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free):
+def move_parts(packed, i, cache, alpha, weights, free):
     """Carry the change of masses since `score_slots` over to w, part by part."""
     slots = len(cache.score)
-    scale = -packed.weight[i] / alpha
-    first_row = packed.row_ptr[i]
+    scale, before = -packed.weight[i] / alpha, weights.average.total[0]
+    first_row, rise = packed.row_ptr[i], 0.0
     for a in range(cache.n_active[i]):
         slot = cache.active[i * slots + a]
         step = cache.mass[i * slots + slot] - cache.start[slot]
@@ -221,10 +225,8 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free)
             for r in range(first_row, packed.row_ptr[i + 1]):
                 for k in range(packed.width[r]):
                     if anchor[p] != 0.0:
-                        move_part(
-                            packed, step * anchor[p], r, k, scale, v, sign, norm, correction,
-                            before, free,
-                        )  # fmt: skip
+                        moved = step * anchor[p]
+                        rise += move_part(packed, moved, r, k, scale, weights, before, free)
                     p += 1
             continue
         first = first_entry(cache, i, slot)
@@ -240,21 +242,21 @@ def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, free)
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(packed, step, r, k, scale, v, sign, norm, correction, before, free)
+                    rise += move_part(packed, step, r, k, scale, weights, before, free)
+    weights.norm[SQUARE] += rise
 
 
 # Two functions, because one that looks at the domain for each weight is slower by a third.
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, FLOATS, FLOATS, FLOAT))
-def apply_vertices(packed, i, cache, alpha, w, correction, before):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS))
+def apply_vertices(packed, i, cache, alpha, weights):
     """`move_parts` where w may be anything."""
-    move_parts(packed, i, cache, alpha, w, w, w, correction, before, True)
+    move_parts(packed, i, cache, alpha, weights, True)
 
 
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS))
 def apply_vertices_within(packed, i, cache, alpha, weights):
     """`move_parts` in a domain."""
-    v, sign, norm, average = weights.v, weights.sign, weights.norm, weights.average
-    move_parts(packed, i, cache, alpha, v, sign, norm, average.correction, average.total[0], False)
+    move_parts(packed, i, cache, alpha, weights, False)
 
 
 @compile_inlined
@@ -271,7 +273,6 @@ def apply_masses(packed, i, cache, now, alpha, weights):
     if moved and len(cache.image) > 0:
         apply_images(packed, i, cache, alpha, weights)
     elif moved and is_free(weights):
-        average = weights.average
-        apply_vertices(packed, i, cache, alpha, weights.v, average.correction, average.total[0])
+        apply_vertices(packed, i, cache, alpha, weights)
     elif moved:
         apply_vertices_within(packed, i, cache, alpha, weights)

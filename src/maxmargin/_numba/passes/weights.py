@@ -1,9 +1,10 @@
 """The weights of a run, as steps read and move them: anywhere, or kept in a domain.
 
-    w = s P(v),   P(v) = v without weights of the wrong sign,   s = min(scale, radius / |P(v)|)
+    w = s P(v),   P(v) = v clipped to the bounds,   s = min(scale, radius / |P(v)|)
 
-Steps move v, which is w but for the domain. With signs or a Euclidean ball the domain costs next to
-nothing: a step touches the weights of its own sample only, because s is one number.
+Steps move v, which is w but for the domain. In a box or a Euclidean ball the domain costs next to
+nothing: a step touches the weights of its own sample only, because s is one number. With bounds
+other than 0 and inf, scale is 1 and the radius inf.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ from maxmargin._numba.packed_samples import (
     write_part_scores,
 )
 
-SIGNS = types.Array(types.int8, 1, "C")
 SCALE, RADIUS, SQUARE = 0, 1, 2  # places in `Weights.norm`
-SEARCH_STEPS = 60  # of a line search, which needs a few mostly
-ENOUGH = 1e-6  # of the first slope: a line search ends there, 1e-12 of its gain below the best
+SEARCH_STEPS = 60  # of a line search, which needs one or two mostly
+ENOUGH = 1e-2  # of the first slope: a line search ends there, 1e-4 of its gain below the best
 
 
 class Average(NamedTuple):
@@ -56,13 +56,15 @@ class Weights(NamedTuple):
     """What `w = s P(v)` is made of, and its average."""
 
     v: np.ndarray  # (d,)
-    sign: np.ndarray  # (d,) 1 where w must not be negative, -1 where not positive, else 0; or empty
+    clipped: np.ndarray  # (d,) P(v); v itself without bounds
+    low: np.ndarray  # (d,) bounds of the weights, or empty
+    high: np.ndarray  # as `low`
     norm: np.ndarray  # (3,) at SCALE, RADIUS and SQUARE: |P(v)|^2, kept up to date if radius < inf
     average: Average
 
 
 AVERAGE = tuple_type(Average, dict.fromkeys(Average._fields, FLOATS))
-WEIGHTS = tuple_type(Weights, {"v": FLOATS, "sign": SIGNS, "norm": FLOATS, "average": AVERAGE})
+WEIGHTS = tuple_type(Weights, dict.fromkeys(Weights._fields, FLOATS) | {"average": AVERAGE})
 
 
 def start_average(size: int = 0) -> Average:
@@ -72,16 +74,15 @@ def start_average(size: int = 0) -> Average:
 
 @compile_inlined
 def is_free(weights):
-    """Whether w is v times SCALE, without signs or a ball."""
-    return len(weights.sign) == 0 and weights.norm[RADIUS] == np.inf
+    """Whether w is v times SCALE, without bounds or a ball."""
+    return len(weights.low) == 0 and weights.norm[RADIUS] == np.inf
 
 
 @compile_inlined
-def clip_weight(sign, k, value):
-    """P for one weight: 0 if `value` has the wrong sign for weight k. sign: of all, or empty."""
-    if len(sign) > 0 and sign[k] * value < 0.0:
-        return 0.0
-    return value
+def clip_weight(value, low, high):
+    """P for one weight."""
+    value = value if value > low else low
+    return value if value < high else high
 
 
 @compile_inlined
@@ -105,15 +106,7 @@ def count_step(weights, growing):
 def gather_within(packed, i, weights, local):
     """Copy the weights w that sample i touches to `local`."""
     scale = scale_for(weights, weights.norm[SQUARE])
-    gather_weights(packed, i, weights.v, local)
-    n = 0
-    if len(weights.sign) > 0:
-        for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-            start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
-            sign, own = weights.sign[start : start + width], local[n : n + width]
-            for k in range(width):
-                own[k] = own[k] if sign[k] * own[k] >= 0.0 else 0.0
-            n += width
+    gather_weights(packed, i, weights.clipped, local)
     if scale != 1.0:
         for k in range(local_size(packed, i)):
             local[k] *= scale
@@ -129,101 +122,118 @@ def score_sample(packed, i, weights, workspace):
 
 
 @compile_internal(
-    types.float64(PACKED, types.int64, FLOATS, types.float64, WEIGHTS, types.float64), reorder=True
+    types.UniTuple(types.float64, 2)(PACKED, types.int64, FLOATS, types.float64, WEIGHTS),
+    reorder=True,
 )
-def move_signed(packed, i, change, scale, weights, before):
-    """Let v += scale * change on the weights of sample i; returns the rise of |P(v)|^2."""
-    signed, averaged = len(weights.sign) > 0, len(weights.average.correction) > 0
-    square, n = 0.0, 0
+def move_within(packed, i, change, scale, weights):
+    """`move_weights` in a domain; returns p . change at p = P(v), and |change|^2 of the weights
+    that are not at a bound; these are 0 if there are no bounds.
+    """
+    bounded, averaged = len(weights.low) > 0, len(weights.average.correction) > 0
+    before = weights.average.total[0]
+    inner, rise, curvature, n = 0.0, 0.0, 0.0, 0
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
         start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
         v, u = weights.v[start : start + width], change[n : n + width]
-        sign = weights.sign[start : start + width]
-        for k in range(width):
-            old = v[k]
-            new = old + scale * u[k]
-            v[k] = new
-            if signed:
-                old = old if sign[k] * old >= 0.0 else 0.0
-                new = new if sign[k] * new >= 0.0 else 0.0
-            square += (new - old) * (new + old)
-            if averaged:
-                weights.average.correction[start + k] += before * (new - old)
+        low, high = weights.low[start : start + width], weights.high[start : start + width]
+        clipped = weights.clipped[start : start + width]
+        correction = weights.average.correction[start : start + width]
         n += width
-    return square
+        if not bounded:
+            for k in range(width):
+                step = scale * u[k]
+                rise += step * (2.0 * v[k] + step)
+                v[k] += step
+                if averaged:
+                    correction[k] += before * step
+            continue
+        for k in range(width):
+            moved = v[k] + scale * u[k]
+            old, new = clipped[k], clip_weight(moved, low[k], high[k])
+            v[k], clipped[k] = moved, new
+            inner += new * u[k]
+            rise += (new - old) * (new + old)
+            curvature += u[k] * u[k] if new == moved else 0.0
+            if averaged:
+                correction[k] += before * (new - old)
+    weights.norm[SQUARE] = max(weights.norm[SQUARE] + rise, 0.0)
+    return inner, curvature
 
 
 @compile_internal(types.void(PACKED, types.int64, FLOATS, types.float64, WEIGHTS))
 def move_weights(packed, i, change, scale, weights):
     """Let v += scale * change on the weights that sample i touches."""
-    before = weights.average.total[0]
-    if is_free(weights):
-        scatter_weights(packed, i, change, scale, weights.v)
-        if len(weights.average.correction) > 0 and before != 0.0:
-            scatter_weights(packed, i, change, scale * before, weights.average.correction)
+    if not is_free(weights):
+        move_within(packed, i, change, scale, weights)
         return
-    weights.norm[SQUARE] += move_signed(packed, i, change, scale, weights, before)
-
-
-@compile_internal(types.float64(PACKED, types.int64, FLOATS, types.float64, WEIGHTS), reorder=True)
-def slope_at(packed, i, change, step, weights):
-    """Return w . change where v - step * change is in the place of v."""
-    square, inner = 0.0, 0.0
-    signed = len(weights.sign) > 0
-    n = 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
-        v, u = weights.v[start : start + width], change[n : n + width]
-        if signed:
-            sign = weights.sign[start : start + width]
-            for k in range(width):
-                old = v[k] if sign[k] * v[k] >= 0.0 else 0.0
-                new = v[k] - step * u[k]
-                new = new if sign[k] * new >= 0.0 else 0.0
-                square += (new - old) * (new + old)
-                inner += new * u[k]
-        else:
-            for k in range(width):
-                square -= step * u[k] * (2.0 * v[k] - step * u[k])
-                inner += (v[k] - step * u[k]) * u[k]
-        n += width
-    return inner * scale_for(weights, max(weights.norm[SQUARE] + square, 0.0))
+    before = weights.average.total[0]
+    scatter_weights(packed, i, change, scale, weights.v)
+    if len(weights.average.correction) > 0 and before != 0.0:
+        scatter_weights(packed, i, change, scale * before, weights.average.correction)
 
 
 @compile_internal(
-    types.float64(
-        PACKED, types.int64, FLOATS, types.float64, WEIGHTS, types.float64, types.float64,
-        types.float64,
-    )
-)  # fmt: skip
-def best_share(packed, i, change, rate, weights, gain, gap, first):
-    """The share in [0, 1] of a step -rate * change of v at which the dual is highest, nearly.
+    types.UniTuple(types.float64, 2)(PACKED, types.int64, FLOATS, WEIGHTS), reorder=True
+)
+def compare_weights(packed, i, change, weights):
+    """Return P(v) . change, and |change|^2 of the weights that are not at a bound."""
+    inner, curvature, n = 0.0, 0.0, 0
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
+        v, u = weights.v[start : start + width], change[n : n + width]
+        clipped = weights.clipped[start : start + width]
+        for k in range(width):
+            inner += clipped[k] * u[k]
+            curvature += u[k] * u[k] if clipped[k] == v[k] else 0.0
+        n += width
+    return inner, curvature
+
+
+@compile_inlined
+def best_step(weights, gain, inner, curvature):
+    """How much further to go until gain + w . change is 0, if no weight meets a bound on the way.
+
+    inner, curvature : P(v) . change, and |change|^2 of the weights that may move.
+    """
+    scale, radius, square = weights.norm[SCALE], weights.norm[RADIUS], weights.norm[SQUARE]
+    if curvature == 0.0:
+        return np.inf if gain + inner * scale_for(weights, square) > 0.0 else -np.inf
+    across = max(square - inner * inner / curvature, 0.0)  # of |P(v)|^2, and does not change
+    room = radius * radius - gain * gain / curvature
+    if scale * scale * across <= room:
+        return (inner + gain / scale) / curvature  # to a point inside the ball
+    if room <= 0.0:
+        return np.inf if gain > 0.0 else -np.inf
+    return (inner + gain * np.sqrt(across / room)) / curvature
+
+
+@compile_internal(types.float64(PACKED, types.int64, FLOATS, types.float64, types.float64, WEIGHTS))
+def search_share(packed, i, change, gap, rate, weights):
+    """Let v -= share * rate * change, where the dual is nearly highest; returns share in [0, 1].
 
     As `solvers.domain_steps.best_share`, which knows any domain.
 
-    gain : c_i . delta, so that the slope is gain + w . change, which is the gap at first. It falls,
-    and is linear between the kinks of w: halving with secants (Illinois) needs a few sums over the
-    sample's weights. first : a share that does not go too far, the best one without a domain.
+    The slope is gain + w . change, which is the gap at first. It falls, and has a known form as
+    long as no weight meets a bound: Newton steps, kept between shares that are too short and too
+    long, are few, and each reads and moves the weights at once.
     """
-    low, at_low, small = 0.0, gap, ENOUGH * gap
-    high, at_high, side = 1.0, 0.0, 0
-    share = first
+    bounded = len(weights.low) > 0
+    inner, curvature = compare_weights(packed, i, change, weights)
+    gain = gap - inner * scale_for(weights, weights.norm[SQUARE])
+    done, low, high = 0.0, 0.0, np.inf
+    share = min(max(best_step(weights, gain, inner, curvature) / rate, 0.0), 1.0)
     for _ in range(SEARCH_STEPS):
-        found = gain + slope_at(packed, i, change, share * rate, weights)
-        if abs(found) <= small or (share == 1.0 and found > 0.0):
-            return share
-        if found > 0.0:
-            if at_high == 0.0:  # not yet too far: along the secant
-                low, before, at_before = share, low, at_low
-                at_low = found
-                share = min(1.0, low + (low - before) * found / max(at_before - found, 1e-300))
-                continue
-            low, at_low = share, found
-            at_high *= 0.5 if side > 0 else 1.0
-            side = 1
+        inner, curvature = move_within(packed, i, change, (done - share) * rate, weights)
+        done = share
+        slope = gain + inner * scale_for(weights, weights.norm[SQUARE])
+        if not bounded or abs(slope) <= ENOUGH * gap or (share == 1.0 and slope > 0.0):
+            break
+        if slope > 0.0:
+            low = share
         else:
-            high, at_high = share, found
-            at_low *= 0.5 if side < 0 else 1.0
-            side = -1
-        share = (low * at_high - high * at_low) / (at_high - at_low)
-    return low
+            high = share
+        share += best_step(weights, gain, inner, curvature) / rate
+        if not low < share < high:
+            share = 0.5 * (low + high)
+        share = min(share, 1.0)
+    return done

@@ -126,7 +126,8 @@ class CuttingPlane(Solver[CuttingPlaneState]):
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> CuttingPlaneState:
-        state = CuttingPlaneState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
+        start = problem.domain.project(np.zeros(problem.dim))  # the first cut is made there
+        state = CuttingPlaneState(start, problem.truth_copy(), self.generator())
         self._prepare(problem, state)
         return state
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_inlined, compile_internal, types
 
+BENT = 0.01  # of the slope of a step: less is left of it where bounds have bent the way too much
+
 
 @compile_inlined
 def edge_flow(apart, b, y):
@@ -254,11 +256,12 @@ def best_levels(
         newton_step(
             count, curved, low, high, size, diagonal, found, free, step, left, way, image, accuracy
         )
-        first = 0.0
+        first, straight = 0.0, 0.0
         for c in range(count):
             end[c] = min(max(x[c] + step[c], 0.0), 1.0)
             first += found[c] * (end[c] - x[c])
-        if not first < 0.0:
+            straight += found[c] * step[c]
+        if not first < BENT * straight:
             # bounds have bent the way; a step that is sure to go down
             first = 0.0
             for c in range(count):

@@ -73,7 +73,7 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weigh
     slots = len(cache.score)
     total = 0.0
     for i in order:
-        if packed.weight[i] == 0.0:
+        if packed.weight[i] == 0.0 or cache.n_active[i] < 2:  # all mass is where it can be
             continue
         value = score_cached(packed, i, workspace, cache, weights)
         best = -np.inf

@@ -30,7 +30,7 @@ from maxmargin.losses.packed_costs import pack_costs
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.constraints import part_score
 from maxmargin.oracles.sample_calls import SampleCalls
-from maxmargin.structures.base import Layout, Structure
+from maxmargin.structures.base import Layout, PerLayout, Structure
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_dense
 
@@ -83,8 +83,8 @@ class Samples:
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
         self._check_layouts()
-        as_ints = self.oracle.layout_as_ints
-        layout_ints = [np.asarray(as_ints(layout), dtype=np.int64) for layout in self.layouts]
+        as_ints = PerLayout(self.oracle.layout_as_ints)
+        layout_ints = [np.asarray(as_ints[layout], dtype=np.int64) for layout in self.layouts]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
         packed_costs, cost_start = self._with_forbidden(costs, features)
         self.packed = PackedSamples(
@@ -187,13 +187,12 @@ class Samples:
 
     def _with_forbidden(self, costs: Any, features: Any) -> tuple[np.ndarray, np.ndarray]:
         """Costs of all parts, -inf on those that are forbidden, see `pack_costs`."""
-        banned = {}
+        banned = PerLayout(self.structure.forbidden)
         for i, layout in enumerate(self.layouts):
-            if layout not in banned:
-                try:
-                    banned[layout] = self.structure.forbidden(layout)
-                except InfeasibleError as error:
-                    raise InfeasibleError.of(self.first + i, f": {error}") from error
+            try:
+                banned[layout]
+            except InfeasibleError as error:
+                raise InfeasibleError.of(self.first + i, f": {error}") from error
         if costs is None and not any(len(b) for b in banned.values()):
             return np.empty(0), np.empty(0, dtype=np.int64)
         if costs is not None and not isinstance(costs, Iterator):
@@ -201,11 +200,10 @@ class Samples:
             costs = (flat[self.parts(i)] for i in range(self.n))
 
         def of_samples() -> Iterator[np.ndarray]:
-            given = (np.zeros(n) for n in np.diff(self.part_ptr)) if costs is None else costs
+            sizes = np.diff(self.part_ptr).tolist()
+            given = map(np.zeros, sizes) if costs is None else costs
             for i, (layout, own) in enumerate(zip(self.layouts, given, strict=True)):
-                own = _as_vector(
-                    f"costs of sample {i}", own, int(np.diff(self.part_ptr[i : i + 2])[0])
-                )
+                own = _as_vector(f"costs of sample {i}", own, sizes[i])
                 if len(banned[layout]):
                     own = own.copy()
                     own[banned[layout]] = -np.inf
@@ -216,12 +214,11 @@ class Samples:
     def _check_layouts(self) -> None:
         if len(self.part_ptr) != self.n + 1:
             raise ValueError(f"features of {len(self.part_ptr) - 1} samples, layouts of {self.n}.")
+        count = PerLayout(self.structure.n_parts)
         for i, (layout, found) in enumerate(zip(self.layouts, np.diff(self.part_ptr), strict=True)):
-            if found != self.structure.n_parts(layout):
+            if found != count[layout]:
                 raise SampleError.of(
-                    i,
-                    f": its features describe {found} parts, its structure has "
-                    f"{self.structure.n_parts(layout)}.",
+                    i, f": its features describe {found} parts, its structure has {count[layout]}."
                 )
 
     def _all_parts(self, values: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ from maxmargin.samples import Samples
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure
-from maxmargin.structures.base import Layout
+from maxmargin.structures.base import Layout, PerLayout
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
@@ -373,7 +373,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         rows, given = self._check_X(X)
         self._learn_names(X)
         targets = self._learn_labels(y, rows)
-        layouts = self._layouts(rows, given)
+        one = PerLayout(lambda layout: layout)  # of equal ones, so that they are found sooner
+        layouts = [one[layout] for layout in self._layouts(rows, given)]
         self._learn_layouts(layouts)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(layouts)) * self._scales(layouts)
@@ -398,14 +399,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
 
     def _pack(self, rows: Any, layouts: list[Layout]) -> Any:
-        counts: dict[Layout, int] = {}
+        count = PerLayout(self.structure_.n_parts)
+        n_parts = np.empty(len(layouts), dtype=np.int64)
         for i, layout in enumerate(layouts):
-            if layout not in counts:
-                try:
-                    counts[layout] = self.structure_.n_parts(layout)
-                except ValueError as error:
-                    raise SampleError.of(i, f": {error}") from error
-        n_parts = np.array([counts[layout] for layout in layouts], dtype=np.int64)
+            try:
+                n_parts[i] = count[layout]
+            except ValueError as error:
+                raise SampleError.of(i, f": {error}") from error
         labels = self._n_labels()
         packed = self.feature_map_.pack(rows, labels, n_parts)
         own = self.feature_map_.constant_weights(rows, labels)
@@ -417,13 +417,14 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def _truth(self, targets: Any, layouts: list[Layout]) -> Points:
         parts, values = [], []
+        forbidden = PerLayout(self.structure_.forbidden)
         for i, (y, layout) in enumerate(zip(targets, layouts, strict=True)):
             try:
                 z = self.structure_.encode(y, layout)
             except (ValueError, IndexError, TypeError) as error:
                 why = str(error).rstrip(".")
                 raise SampleError.of(i, f": y does not fit its structure ({why}).") from error
-            if z[self.structure_.forbidden(layout)].any():
+            if z[forbidden[layout]].any():
                 raise InfeasibleError.of(
                     i,
                     f": its true output is forbidden by the structure"

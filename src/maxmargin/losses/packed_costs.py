@@ -6,7 +6,7 @@ them, and tables of label pairs cost nothing at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -14,6 +14,8 @@ import numpy as np
 _WIDE = 4
 #: different rows that are remembered; more of them will hardly be found again
 _MOST = 1 << 16
+#: parts that are looked at together, so that small samples cost little and large ones no memory
+_AT_ONCE = 1 << 14
 
 
 def pack_costs(
@@ -26,13 +28,16 @@ def pack_costs(
     start = np.full(len(width), -1, dtype=np.int64)
     known: dict[bytes, int] = {}
     different: list[np.ndarray] = []
-    size = 0
-    for i, own in enumerate(costs):
-        first, last = int(row_ptr[i]), int(row_ptr[i + 1])
+    size, n = 0, 0
+    for group in _groups(costs):
+        own, first = np.concatenate(group), int(row_ptr[n])
+        n += len(group)
+        last = int(row_ptr[n])
         ends = np.cumsum(width[first:last])
-        filled = np.logical_or.reduceat(own != 0.0, ends - width[first:last])
+        begins = ends - width[first:last]
+        filled = np.logical_or.reduceat(own != 0.0, begins)
         for r in np.flatnonzero(filled).tolist():
-            row = own[ends[r] - width[first + r] : ends[r]]
+            row = own[begins[r] : ends[r]]
             key = row.tobytes()
             place = known.get(key, size)
             if place == size:
@@ -42,6 +47,20 @@ def pack_costs(
                     known[key] = place
             start[first + r] = place
     return (_join(different) if different else np.zeros(1)), start
+
+
+def _groups(costs: Iterable[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """The costs of some samples at a time."""
+    group: list[np.ndarray] = []
+    size = 0
+    for own in costs:
+        group.append(own)
+        size += len(own)
+        if size >= _AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _join(arrays: list[np.ndarray]) -> np.ndarray:

@@ -25,7 +25,9 @@ def check_sides(layout: Any, *names: str, least: int = 1, other: str = "") -> tu
     other : what may be given instead, for the error.
     """
     good = isinstance(layout, tuple | list) and len(layout) == len(names)
-    if not good or not all(_is_side(side, least) for side in layout):
+    for side in layout if good else ():
+        good = good and _is_side(side, least)
+    if not good:
         raise ValueError(
             f"layout={layout!r} must be a tuple of integers from {least} to {LONGEST}:"
             f" ({', '.join(names)}{',' * (len(names) == 1)}){other}."
@@ -37,6 +39,18 @@ def _is_side(side: Any, least: int) -> bool:
     kind: Any = type(side)
     whole = kind is int or (issubclass(kind, Integral) and kind is not bool)
     return whole and least <= side <= LONGEST
+
+
+class PerLayout(dict):
+    """What a function says of layouts, of equal ones once: samples are many, layouts are few."""
+
+    def __init__(self, function: Callable[[Any], Any]):
+        super().__init__()
+        self.function = function
+
+    def __missing__(self, layout: Any) -> Any:
+        value = self[layout] = self.function(layout)
+        return value
 
 
 class Structure(Abilities, Checked, BaseEstimator):

@@ -18,11 +18,13 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from benchmarks.measure import exponent
 from maxmargin.structures import GraphCut, Network
 
 N_NODES, N_EDGES = 7000, 17600
 MOVES = (1e-4, 1e-2)
 REPEATS = 2
+SIDES = (32, 64, 128)
 CUT = GraphCut()
 
 TOLERANCES = (1e-6, 1e-8, 1e-10)
@@ -53,6 +55,27 @@ def main() -> None:
         f"the others take {least:.1f} times as long as ours cold or more, with tolerances of 1e-6;"
     )
     print(f"{right:.1f} times or more, where they are right to 1e-6")
+    _measure_growth()
+
+
+def _measure_growth() -> None:
+    """Random points of grids: the mean time per edge, and the worst of ten."""
+    times = []
+    for side in SIDES:
+        ids = np.arange(side * side).reshape(side, side)
+        pairs = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+        edges = np.concatenate([np.stack(own, axis=-1).reshape(-1, 2) for own in pairs])
+        network = Network(side * side, edges)
+        took = []
+        for seed in range(10):
+            point = np.random.default_rng(seed).standard_normal(CUT.n_parts(network))
+            begin = time.process_time()
+            CUT.project(point, network)
+            took.append((time.process_time() - begin) / len(edges))
+        times.append(np.mean(took) * len(edges))
+        print(f"grid of {side} x {side}: {1e6 * np.mean(took):.2f} us per edge,"
+              f" {1e6 * max(took):.2f} at worst")  # fmt: skip
+    print(f"growth: edges^{exponent([side**2 for side in SIDES], times):.2f}")
 
 
 def _compare(

@@ -112,3 +112,8 @@ assert {*estimators.__all__, "Graph", "datasets"} <= {*globals()}
 assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_everything_is_imported_without_docstrings():
+    script = "import maxmargin.plotting, maxmargin.solvers, maxmargin.tasks, maxmargin.structures"
+    subprocess.run([sys.executable, "-OO", "-c", script], check=True)

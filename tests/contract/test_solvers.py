@@ -247,7 +247,6 @@ def test_block_coordinate_variants_reach_the_optimum(variant, name):
 
 
 @pytest.mark.parametrize("name", COMPILED)
-@pytest.mark.one_in(3)
 def test_all_solvers_agree_within_their_gaps(name):
     results = {
         variant: set_up(CERTIFIED[variant], tol=1e-4, max_epochs=300).run(case(name).problem)

@@ -77,12 +77,32 @@ def test_crossing_arcs_are_refused_where_trees_are_projective():
 
 @pytest.mark.parametrize("projective", [True, False])
 def test_a_single_root_is_one_even_if_only_several_would_do(projective):
-    theta = np.zeros((3, 4))
-    theta[0, 1:] = theta[1, 1:] = -np.inf  # words 1 and 2 can only hang from the root
-    for ability in ("maximize", "marginals"):
-        with pytest.raises(InfeasibleError):
-            getattr(Dependencies(projective), ability)(theta, (3,))
-        getattr(Dependencies(projective, single_root=False), ability)(theta, (3,))
+    for low in (0.0, -50.0, -200.0, -1e6):
+        theta = np.zeros((3, 4))
+        theta[2, 2] = low
+        theta[0, 1:] = theta[1, 1:] = -np.inf  # words 1 and 2 can only hang from the root
+        for ability in ("maximize", "marginals", "log_partition"):
+            with pytest.raises(InfeasibleError):
+                getattr(Dependencies(projective), ability)(theta, (3,))
+            getattr(Dependencies(projective, single_root=False), ability)(theta, (3,))
+
+
+def test_best_trees_and_sums_agree_whether_there_is_a_tree():
+    rng, structure = np.random.default_rng(0), Dependencies(projective=False)
+    found = []
+    for _ in range(300):
+        n = int(rng.integers(2, 6))
+        theta = rng.choice([0.0, -50.0, -np.inf], (n, n + 1), p=[0.2, 0.2, 0.6])
+        answers = []
+        for ability in ("maximize", "marginals"):
+            try:
+                getattr(structure, ability)(theta, (n,))
+                answers.append(True)
+            except InfeasibleError:
+                answers.append(False)
+        assert answers[0] == answers[1]
+        found.append(answers[0])
+    assert 20 < sum(found) < 280
 
 
 @pytest.mark.parametrize("kind", KINDS)

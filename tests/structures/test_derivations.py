@@ -84,6 +84,8 @@ def test_items_used_exponentially_often_are_counted_not_walked():
     layout = program.layout(40)
     assert Derivations().maximize([1.0], layout).tolist() == [2.0**40]
     assert Derivations().marginals([1.0], layout).tolist() == [2.0**40]
+    [(z, score)] = Derivations().k_best([1.0], layout, 1)
+    assert (z.tolist(), score) == ([2.0**40], 2.0**40)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

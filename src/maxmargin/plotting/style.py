@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,10 @@ class Display:
         complete_methods(cls)
         for name, own in vars(cls).items():
             method = getattr(own, "__func__", own)
-            if name == "plot" or name.startswith("from_"):
-                method.__doc__ += f"\nReturns\n-------\n{cls.__name__}\n    The plot.\n"
+            text = inspect.cleandoc(getattr(method, "__doc__", None) or "")
+            if text and "Returns\n---" not in text and (name == "plot" or name.startswith("from_")):
+                returns = f"Returns\n-------\n{cls.__name__}\n    The plot.\n"
+                method.__doc__ = f"{text}\n\n{returns}"
 
     @property
     def figure_(self) -> Figure | SubFigure:

@@ -7,11 +7,13 @@ import pytest
 from sklearn.base import clone
 
 import maxmargin
+from maxmargin._numba.parsing import arc_features
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_treebank
 from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.metrics import attachment_scores
 from maxmargin.tasks import DependencyParser
+from maxmargin.tasks.parsing.tokens import encode_text
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:max_epochs"),
@@ -149,6 +151,50 @@ def test_forged_models_are_refused(parser, tmp_path, attribute):
         maxmargin.load(tmp_path / "forged.model")
 
 
+@pytest.mark.parametrize(
+    "attribute, value", [("relations_", lambda old: old[::-1]), ("tags_", lambda old: old[:, None])]
+)
+def test_names_that_do_not_go_with_the_rest_are_refused(parser, tmp_path, attribute, value):
+    forged = clone(parser)
+    forged.__dict__.update(vars(parser))
+    setattr(forged, attribute, value(getattr(parser, attribute)))
+    forged.save(tmp_path / "forged.model")
+    with pytest.raises(maxmargin.exceptions.ModelFileError):
+        maxmargin.load(tmp_path / "forged.model")
+
+
+def test_second_trees_know_the_relations_of_the_first(parser):
+    """And which of its arcs they cross: other first trees, other features."""
+    coded = parser._codes().encode(OTHERS[:1])
+    n = len(OTHERS[0])
+    first = [np.array([0, *range(1, n)]), np.array([2, 0, *[2] * (n - 2)])]
+    rows = []
+    for heads in first:
+        arcs = parser._arcs(coded, [heads.tolist()], parser.model_.structure_)
+        arcs.relations.write(coded, heads)
+        labels = coded.codes[2:-1, arc_features.LABEL]
+        names = parser.relations_[arcs.relations.find(coded.codes.ravel(), heads)]
+        assert labels.tolist() == [encode_text(name) for name in names]
+        rows.append(arcs.rows(heads, len(parser.coef_)).rows.matrix)
+    assert coded.codes[[0, 1, -1], arc_features.LABEL].tolist() == [0, 0, 0]
+    assert (rows[0] != rows[1]).nnz > 0
+
+
+def test_crossing_arcs_are_counted():
+    guide = np.array([3, 0, 2, 2, 4])
+
+    def crosses(a, b):
+        (low, high), (left, right) = sorted(a), sorted(b)
+        return low < left < high < right or left < low < right < high
+
+    tree = [(head, word) for word, head in enumerate(guide, 1)]
+    for h in range(6):
+        for d in range(1, 6):
+            if h != d:
+                expected = min(sum(crosses((h, d), arc) for arc in tree), 3)
+                assert arc_features.count_crossing.function(guide, h, d) == expected
+
+
 def test_early_stopping_watches_heads():
     stopping = EarlyStopping(OTHERS, OTHER_TREES, patience=2)
     DependencyParser(max_epochs=8, callbacks=[stopping]).fit(SENTENCES, TREES)
@@ -164,6 +210,12 @@ def test_reports_show_scores_by_relation_and_length(parser):
 
 
 # -- what is unusual --
+def test_nothing_to_watch_or_calibrate_by_is_said(parser):
+    for nothing in ([], [[]]):
+        with pytest.raises(ValueError, match="calibrate needs held-out samples"):
+            parser.calibrate(nothing, nothing)
+
+
 def test_empty_sentences_have_empty_trees(parser):
     assert parser.predict([]) == []
     assert parser.predict([[], OTHERS[0]])[0] == []

@@ -173,7 +173,9 @@ def marginals_by_logs(theta, n, single_root, out, work):
     penalty = 60.0 + (n + 1) * (np.log(size) + high - low) if single_root else 0.0
     copy_scores(theta, n, penalty, rate)
     value = eliminate_by_logs(rate, leave, n, 0) + penalty
-    if not value > -np.inf or (single_root and value < n * low - 0.5 * penalty):
+    # n * low or more if there is a tree with one root, and this gap below it or more if not
+    gap = 60.0 + np.log(size) + high - low
+    if not value > -np.inf or (single_root and value < n * low - 0.5 * gap):
         return -np.inf
     for d in range(1, size):
         copy_scores(theta, n, penalty, rate)

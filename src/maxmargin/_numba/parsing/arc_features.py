@@ -26,7 +26,7 @@ FORM, LEMMA, TAG, FINE, MORPH, CASE, NUMBER = range(7)
 GENDER, PERSON, VERB_FORM, ENDING, INDEX, KIND, LABEL = range(7, 14)
 WIDTH = 14
 #: most features of an arc, and of a relation
-MOST, MOST_OF_RELATION = 224, 48
+MOST, MOST_OF_RELATION = 192, 48
 #: kinds of words between head and dependent that are counted
 VERB, PUNCTUATION, CONJUNCTION = 1, 2, 3
 FACTOR, SECOND = -7046029254386353131, -4417276706812531889
@@ -171,7 +171,7 @@ def write_arc(codes, h, d, between, counts, mask, ids):
     count = put(ids, count, mix(mix(mix(pair, 300), agree), right), mask)
     count = put(ids, count, mix(mix(mix(mix(pair, 301), counts), way), 1), mask)
     index, rest = 0, between
-    while rest != 0 and count < MOST - 72:
+    while rest != 0:
         if rest & 1:
             count = put(ids, count, mix(mix(mix(pair, 302), index), right), mask)
         rest = (rest >> 1) & 0x7FFFFFFFFFFFFFFF

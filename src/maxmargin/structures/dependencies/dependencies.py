@@ -98,9 +98,13 @@ class Dependencies(Structure):
             Numbers of their parts.
         """
         n = n_words(layout)
-        h, s, d = (np.asarray(own, dtype=np.int64) for own in (head, near, far))
-        if ((h - s) * (s - d) <= 0).any() or max(h.max(), d.max()) > n or (d < 1).any():
-            raise ValueError("`near` must be a word between `head` and `far`.")
+        h, s, d = (np.asarray(own) for own in (head, near, far))
+        whole = all(own.dtype.kind in "iu" for own in (h, s, d))
+        apart = ((h - s) * (s - d) > 0) & (h >= 0) & (d >= 1) & (np.maximum(h, d) <= n)
+        if not whole or not apart.all():
+            raise ValueError(
+                f"`near` must be a word between `head` (from 0) and `far` (1 to {n}), all integers."
+            )
         high, low, left = np.maximum(h, d), np.minimum(h, d), d < h
         a, b, c = high - left, s - left, low - left  # of 0 to n, or of 0 to n - 1
         first = n * (n + 1) + np.where(left, comb(n + 1, 3), 0)

@@ -99,11 +99,17 @@ class BestDerivations:
 
     def _parts(self, item: int, rank: int) -> np.ndarray:
         layout, z = self.layout, np.zeros(self.layout.n_parts)
-        asked = [(item, rank)]
+        # how often each is used; an item stands after all that it is made of
+        uses, asked = {(item, rank): 1.0}, [(-item, rank)]
         while asked:
-            v, r = asked.pop()
-            self._find(v, r)
-            _, e, i, j = self.found[v][r]
-            np.add.at(z, layout.parts[layout.part_ptr[e] : layout.part_ptr[e + 1]], 1.0)
-            asked += [(t, n) for t, n in zip(layout.tails[e], (i, j), strict=True) if t >= 0]
+            v, r = heappop(asked)
+            self._find(-v, r)
+            _, e, *ranks = self.found[-v][r]
+            count = uses.pop((-v, r))
+            np.add.at(z, layout.parts[layout.part_ptr[e] : layout.part_ptr[e + 1]], count)
+            for tail, k in zip(layout.tails[e].tolist(), ranks, strict=True):
+                if tail >= 0:
+                    if (tail, k) not in uses:
+                        heappush(asked, (-tail, k))
+                    uses[tail, k] = uses.get((tail, k), 0.0) + count
         return z

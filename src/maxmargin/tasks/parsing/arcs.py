@@ -78,7 +78,7 @@ class Arcs(NamedTuple):
 
         The words know their relations to them from then on.
         """
-        if not len(w):
+        if not len(w) or not len(self.coded.lengths):
             return np.empty(0, dtype=np.int64)
         oracle, found = self.structure.oracle(), []
         for (_, theta), n in zip(self.scores(w, np.empty(0)), self.coded.lengths, strict=True):

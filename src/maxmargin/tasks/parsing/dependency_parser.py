@@ -236,8 +236,8 @@ class DependencyParser(StructureTask):
         structure = Dependencies(bool(projective), bool(self.single_root))
         arcs = Arcs(coded, own, learned["longest_"], numbers, first_structure(structure))
         if self.guided and len(own) >= _FOLDS:
-            names = [relations[i] for i in used]
-            guide, guides = self._fit_guides(arcs, names, count, self._time_left(started))
+            true = [heads[i] for i in used], [relations[i] for i in used]
+            guide, guides = self._fit_guides(arcs, *true, count, self._time_left(started))
             count = number_features(coded, flat, guides, numbers, count)
             # a feature of some arc may share its hash with one that has a number now
             learned["guide_"] = np.pad(guide, (0, count - len(guide)))
@@ -254,7 +254,12 @@ class DependencyParser(StructureTask):
         return max(self.time_limit - (perf_counter() - started), 1e-3)
 
     def _fit_guides(
-        self, arcs: Arcs, relations: list[list[str]], count: int, seconds: float | None
+        self,
+        arcs: Arcs,
+        heads: list[list[int]],
+        relations: list[list[str]],
+        count: int,
+        seconds: float | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Weights of the first trees, and first trees of parsers that did not see the sentence.
 
@@ -268,7 +273,7 @@ class DependencyParser(StructureTask):
             max_epochs=min(_FIRST_EPOCHS, self.max_epochs), random_state=self.random_state,
             time_limit=None if seconds is None else 0.7 * seconds,
         )  # fmt: skip
-        lifted = arcs._replace(heads=[lift_arcs(heads) for heads in arcs.heads])
+        lifted = arcs._replace(heads=[lift_arcs(own) for own in arcs.heads])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for fold in range(_FOLDS):
@@ -276,13 +281,14 @@ class DependencyParser(StructureTask):
                 seen, held = lifted.select(chosen), [i for i in range(n) if i % _FOLDS == fold]
                 own = clone(model).fit(seen.rows(none, count), seen.heads)
                 labeler = self._fit_labeler(
-                    seen.coded, [arcs.heads[i] for i in chosen], [relations[i] for i in chosen],
+                    seen.coded, [heads[i] for i in chosen], [relations[i] for i in chosen],
                     None, None if seconds is None else 0.3 * seconds,
                 )["labeler_"]  # fmt: skip
                 others = arcs.select(held)._replace(relations=Relations.of(labeler))
-                own_heads, cuts = others.predict(own.coef_), np.cumsum(others.coded.lengths)[:-1]
-                for k, (i, heads) in enumerate(zip(held, np.split(own_heads, cuts), strict=True)):
-                    found[i] = heads
+                cuts = np.cumsum(others.coded.lengths)[:-1]
+                trees = np.split(others.predict(own.coef_), cuts)
+                for k, (i, tree) in enumerate(zip(held, trees, strict=True)):
+                    found[i] = tree
                     arcs.coded.part(i, i + 1).codes[:] = others.coded.part(k, k + 1).codes
             whole = clone(model).fit(lifted.rows(none, count), lifted.heads)
         return whole.coef_, np.concatenate(found)
@@ -470,8 +476,11 @@ class DependencyParser(StructureTask):
             return
         check_option("DependencyParser: model_", self.model_, StructuredSVM)
         size, longest, numbers = 2 * 64 * 64, self.longest_, self.numbers_
-        if longest.shape != (size,) or longest.dtype != np.int64 or len(self.tags_) > MOST_TAGS:
-            raise ValueError("DependencyParser: longest_ or tags_ is not what fit leaves")
+        if longest.shape != (size,) or longest.dtype != np.int64:
+            raise ValueError("DependencyParser: longest_ is not what fit leaves")
+        tags, names = self.tags_, self.relations_
+        if tags.ndim != 1 or len(tags) > MOST_TAGS or names.ndim != 1 or not len(names):
+            raise ValueError("DependencyParser: tags_ or relations_ is not what fit leaves")
         count = len(numbers) if numbers.ndim == 1 and numbers.dtype == np.int32 else 0
         known = self.n_features_in_
         if count < 2 or count & (count - 1) or numbers.max() >= known:
@@ -483,9 +492,8 @@ class DependencyParser(StructureTask):
         if self.labeler_ is not None:
             check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)
             width, size = self.labeler_.n_features_in_, self.labeler_.coef_.shape[-1]
-            names = self.labeler_.classes_
-            fits = size == width * len(names) and len(names) == len(self.relations_)
-            if width & (width - 1) or not fits:
+            fits = np.array_equal(self.labeler_.classes_, self.relations_)
+            if width & (width - 1) or size != width * len(self.relations_) or not fits:
                 raise ValueError("DependencyParser: labeler_ has another size")
 
 

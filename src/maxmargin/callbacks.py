@@ -264,6 +264,8 @@ class EarlyStopping(Callback):
         self.metric = metric
         self.patience = patience
         self._score: Callable[[np.ndarray], float] | None = None
+        #: score(model, w) of a task whose model is fitted, if it scores its own inputs
+        self.score_model: Callable[[Any, np.ndarray], float] | None = None
 
     def bind(self, score: Callable[[np.ndarray], float]) -> None:
         """Set how weights are scored on the held-out samples; called by the estimator.
@@ -277,7 +279,7 @@ class EarlyStopping(Callback):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the estimator's part, which `fit` gives anew."""
-        return self.__dict__ | {"_score": None}
+        return self.__dict__ | {"_score": None, "score_model": None}
 
     def on_start(self, run: Run) -> None:
         if self._score is None:

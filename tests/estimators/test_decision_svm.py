@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import maxmargin
 from maxmargin import DecisionSVM, domains
+from maxmargin.callbacks import EarlyStopping
 from maxmargin.exceptions import SampleError
 from maxmargin.structures import Knapsack, Matching, PerInstance, ShortestPath, Structure, TopK
 
@@ -499,3 +500,14 @@ def test_a_time_limit_is_one_for_the_choice_of_alpha_and_the_fit():
     # beside the limit: the best decisions, a fit for each fold that is given up, held-out losses
     assert len(calls) < 1500
     assert model.predict(X).shape == (40, 12)
+
+
+@pytest.mark.parametrize("prior", ["least-squares", None])
+def test_early_stopping_scores_the_weights_that_are_kept(prior):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    costs = X @ rng.normal(size=(2, 5)) + 5.0
+    stopping = EarlyStopping(X[40:], costs[40:])
+    model = DecisionSVM(TopK(2), alpha=0.1, prior=prior, callbacks=[stopping])
+    model.fit(X[:40], costs[:40])
+    assert stopping.best_ == pytest.approx(model.score(X[40:], costs[40:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -491,6 +492,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return found
 
     def _validation_score(self, stopping: EarlyStopping) -> Any:
+        if stopping.score_model is not None:
+            return partial(stopping.score_model, self)
         held_out = list(self._in_chunks(stopping.X))
         found = sum(samples.n for samples in held_out)
         if found != len(stopping.y):

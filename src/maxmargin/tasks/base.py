@@ -186,10 +186,6 @@ class StructureTask(Task):
         """
 
     @abstractmethod
-    def _measure(self, targets: Any, outputs: Any) -> float:
-        """How well outputs of the model fit, where early stopping is given no metric."""
-
-    @abstractmethod
     def _scores(self, inputs: Any) -> Iterator[tuple[Any, np.ndarray]]:
         """What a task knows of each input, and the scores of its parts."""
 
@@ -228,10 +224,18 @@ class StructureTask(Task):
         knowing = self._knowing(learned, fresh)
 
         def on_rows(stopping: EarlyStopping) -> None:
-            held_out = self._check(stopping.X)
-            truth = self._check_truth(stopping.y, held_out)
-            stopping.X, stopping.y, _ = knowing._rows(held_out, truth)
-            stopping.metric = stopping.metric or self._measure
+            inputs, truth, metric = self._check(stopping.X), stopping.y, stopping.metric
+            if not len(self._check_truth(truth, inputs)):
+                raise ValueError("EarlyStopping has no samples to watch; give it some.")
+
+            def score(model: StructuredSVM, w: np.ndarray) -> float:
+                own = knowing._knowing({}, copy(model))
+                own.model_.coef_, own.model_.temperature_ = w, 1.0
+                if metric is None:
+                    return own.score(inputs, truth)
+                return float(metric(truth, own.predict(inputs)))
+
+            stopping.score_model = score
 
         with self._watched(on_rows) as callbacks:
             model = self._start(fresh).set_params(callbacks=callbacks, **options)

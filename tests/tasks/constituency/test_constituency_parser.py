@@ -12,6 +12,7 @@ import maxmargin
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.cli.main import root
 from maxmargin.datasets import load_treebank
+from maxmargin.exceptions import SampleError
 from maxmargin.metrics import bracket_scores
 from maxmargin.tasks import ConstituencyParser
 from maxmargin.tasks.constituency.spans import simplify_label
@@ -227,8 +228,19 @@ def test_constituents_are_loaded(tmp_path):
 def test_rare_chains_are_learned_where_asked_for():
     trees = ["(S (VP (VB go)))", "(S (NP (NN cat)) (VP (VB go)))"] * 2
     sentences = [[("go", "VB")], [("cat", "NN"), ("go", "VB")]] * 2
+    small = ConstituencyParser(min_count=1).fit(sentences, trees)
+    assert small.predict(sentences) == trees  # there is no chain of which there are more
+    trees += ["(S (NP (NX (NN dog))) (VP (VB go)))"] * 5
+    sentences += [[("dog", "NN"), ("go", "VB")]] * 5
     short = ConstituencyParser(min_count=1).fit(sentences, trees)
     assert "S+VP" not in short.labels_
     assert short.predict(sentences[:1]) == ["(S (VB go))"]
     full = ConstituencyParser(min_count=1, min_chain_count=2).fit(sentences, trees)
     assert full.predict(sentences[:1]) == ["(S (VP (VB go)))"]
+
+
+def test_trees_of_other_sentences_are_refused():
+    sentences = [[("the", "DT"), ("cat", "NN")], [("birds", "NNS"), ("sing", "VB")]]
+    trees = ["(NP (DT the) (NN cat))", "(S (NNS birds) (VB sing))"]
+    with pytest.raises(SampleError, match="sentence 0, token 0: 'the', but its tree has 'birds'"):
+        ConstituencyParser().fit(sentences, trees[::-1])

@@ -151,3 +151,13 @@ def test_tables_have_names_and_any_usual_separator(tmp_path):
     assert read_table(tmp_path / "1.csv").names == ["a", "b"]
     assert read_table(tmp_path / "1.csv").rows.tolist() == [[1, 2]]
     assert read_table(tmp_path / "2.csv").names == ["a", "b, c"]
+
+
+def test_columns_in_another_order_are_refused(run, tmp_path, capsys):
+    assert load(run / "run" / "model.maxmargin").feature_names_in_.tolist() == ["a", "b", "c"]
+    for names, status in (("a,b,c", 0), ("", 0), ("b,a,c", 2)):
+        x = write(tmp_path / "x.csv", X[60:], names)
+        assert main(["predict", str(run / "run"), x]) == status
+        costs = ["--costs", write(tmp_path / "costs.csv", COSTS[60:])]
+        assert main(["evaluate", str(run / "run"), x, *costs, "--json"]) == status
+    assert "its features are b, a, c, expected a, b, c, in this order" in capsys.readouterr().err

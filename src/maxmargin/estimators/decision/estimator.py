@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.callbacks import Callback
+from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.domains import Domain
 from maxmargin.domains.base import check_indices
 from maxmargin.domains.shifted import Shifted
@@ -559,6 +559,10 @@ class DecisionSVM(StructuredSVM):
             0 for the best decisions, else negative.
         """
         return super().score(X, costs, sample_weight)
+
+    def _validation_score(self, stopping: EarlyStopping) -> Any:
+        score = super()._validation_score(stopping)
+        return lambda w: score(self.prior_ + w)
 
     def _agreement(
         self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None

@@ -74,7 +74,7 @@ class ConstituencyParser(StructureTask):
         Features that fewer true spans have are left out.
     min_chain_count : int, default=5
         Chains of labels over the same words, such as S+VP, that fewer true spans have are learned
-        and predicted as their first label alone.
+        and predicted as their first label alone, unless none is more frequent.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, trees)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -267,11 +267,6 @@ class ConstituencyParser(StructureTask):
         targets = [_targets(binarise(truth[i]), labels) for i in kept]
         return LaidOutRows(rows, rows.layouts), targets, kept
 
-    def _measure(self, targets: Any, outputs: Any) -> float:
-        pairs = [({*map(tuple, a.tolist())}, {*map(tuple, b.tolist())}) for a, b in
-                 zip(targets, outputs, strict=True)]  # fmt: skip
-        return sum(len(a & b) for a, b in pairs) / max(sum(len(a) for a, _ in pairs), 1)
-
     def _scores(self, inputs: Any) -> Iterator[tuple[Any, np.ndarray]]:
         labels, features = len(self.labels_), SpanFeatures(_BITS)
         w = as_dense(self.model_.coef_).reshape(-1, labels)
@@ -348,12 +343,28 @@ def check_trees(trees: Any, words: list[list[tuple[str, str]]]) -> list[Any]:
                 noun="sentence",
             )  # fmt: skip
         found.append(node)
+    _compare_words(found, words)
     return found
+
+
+def _compare_words(trees: list[Any], words: list[list[tuple[str, str]]]) -> None:
+    """Fail if most words of the trees are others than those of the sentences."""
+    same, first = [], None
+    for i, (tree, own) in enumerate(zip(trees, words, strict=True)):
+        for t, ((leaf, _), token) in enumerate(zip(tree.words() if own else [], own, strict=True)):
+            same.append(leaf.lower() == token[0].lower())
+            if not same[-1] and first is None:
+                first = i, f", token {t}: {token[0]!r}, but its tree has {leaf!r} there"
+    if first is not None and sum(same) < 0.5 * len(same):
+        text = f"{first[1]}, and most other words differ, too. Give each sentence its own tree."
+        raise SampleError.of(first[0], text, noun="sentence")
 
 
 def _learn_labels(spans: list[Any], min_chain_count: int) -> list[str]:
     counts = Counter(label for own in spans for *_, label in own)
-    known = [own for own, count in counts.items() if "+" not in own or count >= min_chain_count]
+    chains = [count for label, count in counts.items() if "+" in label]
+    least = min([min_chain_count, max(chains, default=1)])  # few sentences have few of a chain
+    known = [own for own, count in counts.items() if "+" not in own or count >= least]
     tops = {label.split("+")[0] for label in counts}
     return sorted({"", *known, *tops})
 

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.drawing.views import error_roles
 from maxmargin.estimators import DecisionSVM
 from maxmargin.formats.npz import write_npz
+from maxmargin.formats.text_lines import name_of
 from maxmargin.structures import TopK
 from maxmargin.tasks.arrays.options import WRITE
 from maxmargin.tasks.command import Data, Option, TaskCommand
@@ -98,22 +99,24 @@ class DecisionCommand(TaskCommand):
         if named and len(named) != len(paths):
             raise ValueError(f"{len(paths)} data files, but {len(named)} files of costs.")
         found = [read_instances(path) for path in paths]
-        costs = read_costs(named) if named else [own for _, own in found]
-        for path, (X, _), own in zip(paths, found, costs, strict=True):
+        costs = read_costs(named) if named else [own.costs for own in found]
+        for path, (X, _, names), own in zip(paths, found, costs, strict=True):
             if own is not None and len(own) != len(X):
                 raise ValueError(f"{path}: {len(X)} instances, but {len(own)} rows of costs.")
-            if X.shape[1:] != found[0][0].shape[1:]:
+            if X.shape[1:] != found[0].X.shape[1:]:
                 raise ValueError(f"{path}: {X.shape[-1]} features, files before have others.")
+            _check_names(path, names, found[0].names)
         known = [own for own in costs if own is not None]
         if (known and len({own.shape[1] for own in known}) > 1) or 0 < len(known) < len(costs):
             raise ValueError("files have costs of different numbers of parts, or none.")
-        return _data(
-            np.concatenate([X for X, _ in found]), np.concatenate(known) if known else None
-        )
+        X = np.concatenate([own.X for own in found])
+        return _data(X, np.concatenate(known) if known else None, found[0].names)
 
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         self.check_truth(data, "data")
         super().fit(model, data, folder)
+        if data.extra.get("features"):
+            model.feature_names_in_ = np.array(data.extra["features"], dtype=object)
 
     def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
         if not options["structure"]:
@@ -128,7 +131,7 @@ class DecisionCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         which = np.asarray(indices, dtype=np.int64)
         outputs = None if data.outputs is None else np.asarray(data.outputs)[which]
-        return _data(np.asarray(data.inputs)[which], outputs)
+        return _data(np.asarray(data.inputs)[which], outputs, data.extra.get("features", ()))
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"features": int(np.shape(sample)[-1])}
@@ -141,7 +144,8 @@ class DecisionCommand(TaskCommand):
             write = "npz" if ".npz" in Path(str(getattr(sink, "name", ""))).name else "text"
         count, kept = 0, []
         for source in sources:
-            X, _ = read_instances(source)
+            X, _, names = read_instances(source)
+            _check_names(name_of(source), names, getattr(model, "feature_names_in_", ()))
             decisions = model.predict(X)
             count += len(decisions)
             if write == "npz":
@@ -157,6 +161,8 @@ class DecisionCommand(TaskCommand):
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        names = data.extra.get("features", ())
+        _check_names("data", names, getattr(model, "feature_names_in_", ()))
         found = _compare(model, data)
         order = np.argsort(-found.lost, kind="stable").tolist()
         total = float(np.abs(found.least).sum())
@@ -217,11 +223,20 @@ class DecisionCommand(TaskCommand):
         ]
 
 
-def _data(X: np.ndarray, costs: np.ndarray | None) -> Data:
+def _check_names(source: Any, names: Sequence[str], known: Sequence[str]) -> None:
+    """Fail if columns are called otherwise than those before: features are told by their place."""
+    if len(names) and len(known) and tuple(names) != tuple(known):
+        raise ValueError(
+            f"{source}: its features are {', '.join(names)[:200]}, expected"
+            f" {', '.join(known)[:200]}, in this order."
+        )
+
+
+def _data(X: Any, costs: np.ndarray | None, names: Sequence[str] = ()) -> Data:
     counts = {"instances": len(X), "features": int(X.shape[-1])}
     if costs is not None:
         counts["parts"] = int(costs.shape[1])
-    return Data(X, costs, counts)  # type: ignore[arg-type]
+    return Data(X, costs, counts, {"features": tuple(names)})  # type: ignore[arg-type]
 
 
 def _compare(model: Any, data: Data) -> Outcome:

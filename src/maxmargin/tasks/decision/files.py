@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,15 @@ PREFIX = "cost"
 COSTS = "a column for each part, a row for each instance"
 
 
-def read_instances(source: Readable) -> tuple[np.ndarray, np.ndarray | None]:
+class Instances(NamedTuple):
+    """What a file holds: features, costs if it has them, and names of the features or ()."""
+
+    X: np.ndarray
+    costs: np.ndarray | None
+    names: tuple[str, ...] = ()
+
+
+def read_instances(source: Readable) -> Instances:
     """Read features, and costs if the file has them.
 
     Parameters
@@ -28,10 +36,8 @@ def read_instances(source: Readable) -> tuple[np.ndarray, np.ndarray | None]:
 
     Returns
     -------
-    X : ndarray
-        Features.
-    costs : ndarray of shape (n, parts) or None
-        Costs.
+    Instances
+        Features, costs of shape (n, parts) or None, and the names that CSV gives the features.
     """
     name = name_of(source)
     with open_seekable(source) as file:
@@ -43,7 +49,8 @@ def read_instances(source: Readable) -> tuple[np.ndarray, np.ndarray | None]:
     is_cost = np.array([own.lower().startswith(PREFIX) for own in names] or [False] * rows.shape[1])
     if is_cost.all():
         raise ValueError(f"{name}: all columns are costs; instances need features, too.")
-    return rows[:, ~is_cost], rows[:, is_cost] if is_cost.any() else None
+    known = tuple(np.array(names)[~is_cost].tolist()) if names else ()
+    return Instances(rows[:, ~is_cost], rows[:, is_cost] if is_cost.any() else None, known)
 
 
 def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
@@ -71,18 +78,18 @@ def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
     return found
 
 
-def _from_arrays(arrays: Mapping[str, Any], name: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _from_arrays(arrays: Mapping[str, Any], name: str) -> Instances:
     if "X" not in arrays:
         raise ValueError(
             f"{name}: array 'X' is missing; give (n, features) or (n, parts, features)."
         )
     X = _checked(arrays["X"], f"{name}: array 'X'", (2, 3))
     if "costs" not in arrays:
-        return X, None
+        return Instances(X, None)
     costs = _checked(arrays["costs"], f"{name}: array 'costs'", (2,))
     if len(costs) != len(X):
         raise ValueError(f"{name}: array 'costs' has {len(costs)} rows, 'X' {len(X)} instances.")
-    return X, costs
+    return Instances(X, costs)
 
 
 def _checked(values: Any, name: str, dimensions: tuple[int, ...]) -> np.ndarray:

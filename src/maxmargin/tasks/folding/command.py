@@ -130,7 +130,7 @@ class FoldingCommand(TaskCommand):
             ["predicted pairs", "may cross" if model.crossing else "are nested"],
             ["true pairs left out: crossing others", f"{crossing:,}"],
             ["with too few bases between them", f"{close:,}"],
-            ["of bases that are not paired", f"{other:,}"],
+            ["of bases that cannot pair", f"{other:,}"],
             ["sequences with such pairs", f"{sequences:,}"],
         ]
         return [Table(title="The folder", columns=["", ""], rows=rows, note="")]

@@ -346,9 +346,6 @@ class RNAFolder(StructureTask):
         some = {i: layout for i, layout in layouts.items() if layout is not None}
         return make_rows([*some.values()], self._energies()), [pairs[i] for i in some], [*some]
 
-    def _measure(self, targets: Any, outputs: Any) -> float:
-        return pair_scores(targets, outputs).f1
-
     def _theta(self, layout: NestedLayout) -> np.ndarray:
         tied = loop_features(self._energies()) @ as_dense(self.model_.coef_)
         return np.concatenate([np.zeros(len(layout.pairs)), tied])

@@ -28,9 +28,9 @@ class LeftOut(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.sequences} sequences have pairs that nested canonical pairs cannot tell, which"
-            f" are not learned from: {self.crossing} that cross others, {self.close} with too few"
-            f" bases between them, {self.other} of bases that are not paired."
+            f"{self.sequences} sequences have pairs that are not learned from, because foldings of"
+            f" nested canonical pairs lack such: {self.crossing} cross others, {self.close} have"
+            f" too few bases between them, {self.other} are of bases that cannot pair."
         )
 
 

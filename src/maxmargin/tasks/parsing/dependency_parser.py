@@ -420,11 +420,6 @@ class DependencyParser(StructureTask):
         arcs = self._arcs(coded, heads, self.model_.structure)
         return arcs.rows(arcs.predict(self.guide_), int(self.numbers_.max()) + 1), heads, kept
 
-    def _measure(self, targets: Any, outputs: Any) -> float:
-        pairs = zip(targets, outputs, strict=True)
-        right = sum(int((np.asarray(a) == np.asarray(b)).sum()) for a, b in pairs)
-        return right / max(sum(map(len, targets)), 1)
-
     def _codes(self) -> TokenCodes:
         return TokenCodes(self.tags_.tolist(), self.columns_.tolist())
 

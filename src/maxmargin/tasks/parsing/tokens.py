@@ -69,6 +69,12 @@ def check_sentences(sentences: Any) -> list[Sequence[Token]]:
             raise SampleError.of(
                 i, f": a {type(sentence).__name__}, expected a list of tokens.", noun="sentence"
             )
+    tuples = [own for own in found if isinstance(own, tuple) and own]
+    if len(tuples) > 1 and all(isinstance(part, str) for own in tuples for part in own):
+        raise TypeError(
+            f"sentences holds tuples of strings such as {tuples[0]!r:.60}, which look like tokens;"
+            " put a single sentence in a list, and give sentences as lists."
+        )
     return found
 
 

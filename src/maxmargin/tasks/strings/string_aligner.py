@@ -334,10 +334,6 @@ class StringAligner(StructureTask):
         rows = PairRows(self._features(), [inputs[i] for i in kept])
         return LaidOutRows(rows, rows.layouts), [truth[i] for i in kept], kept
 
-    def _measure(self, targets: Any, outputs: Any) -> float:
-        found = [[tuple(column) for column in own.tolist() if min(column) >= 0] for own in outputs]
-        return string_alignment_scores(targets, found).pairs_f1
-
     def _scores(self, inputs: Any) -> Iterator[tuple[Pair, np.ndarray]]:
         w, given = as_dense(self.model_.coef_), check_pairs(inputs)
         features = self._features()

@@ -26,6 +26,8 @@ from maxmargin.structures.simplex import Finite
 ROUNDING = 2.0**-49
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
+#: sums of features of at most this many weights are made by threads; number of groups of samples
+FEW_WEIGHTS, _GROUPS = 1 << 16, 8
 #: points of all samples
 Dual = np.ndarray | SparsePoints
 #: options of structures that say how outputs are found, not which there are
@@ -459,9 +461,20 @@ class Problem(Samples):
     def _summed(self, z: Dual, y: Points, out: np.ndarray | None = None) -> np.ndarray:
         total = np.zeros(self.dim) if out is None else out
         total[:] = 0.0
-        z, workspace = self._points(z), self.workspace()
-        for a, b in self.ranges():
-            add_features(self.packed, workspace, a, b, z[self.parts(a, b)], y, total)
+        z, ranges = self._points(z), list(self.ranges())
+
+        def add(some: list[tuple[int, int]], own: np.ndarray) -> np.ndarray:
+            workspace = self.workspace()
+            for a, b in some:
+                add_features(self.packed, workspace, a, b, z[self.parts(a, b)], y, own)
+            return own
+
+        if self.dim > FEW_WEIGHTS:
+            return add(ranges, total)
+        # groups that do not depend on n_jobs, so that neither do the bits
+        groups = [ranges[k::_GROUPS] for k in range(min(_GROUPS, len(ranges)))]
+        for own in self.map_threads(lambda some: add(some, np.zeros(self.dim)), groups):
+            total += own
         return total
 
     def _points(self, z: Dual) -> Dual:

@@ -388,13 +388,29 @@ class Samples:
         threads = 1 if one else min(self.n_jobs, self.n)
         bounds = np.linspace(0, self.n, threads + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
-        if len(ranges) == 1:
-            run(w, point, 0, self.n, values, out)
-        else:
-            with ThreadPoolExecutor(len(ranges)) as pool:
-                list(pool.map(lambda r: run(w, point, r[0], r[1], values, out), ranges))
+        self.map_threads(lambda r: run(w, point, r[0], r[1], values, out), ranges)
         self.check_values(values, ability, w)
         return values
+
+    def map_threads(self, function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """Call a function of each item, in `n_jobs` threads.
+
+        Parameters
+        ----------
+        function : callable
+            Function of one item.
+        items : list
+            The items.
+
+        Returns
+        -------
+        list
+            What the function returned for each.
+        """
+        if min(self.n_jobs, len(items)) < 2:
+            return [function(own) for own in items]
+        with ThreadPoolExecutor(min(self.n_jobs, len(items))) as pool:
+            return list(pool.map(function, items))
 
     def sweep(
         self,

@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 
 from maxmargin import GeneralMatchingSVM, Graph
 from maxmargin.exceptions import InfeasibleError, SampleError
+from maxmargin.result import Status
 from maxmargin.structures import GeneralMatching, Network
 
 
@@ -90,6 +91,9 @@ def solve_with_cuts(n, edges, theta):
     while True:
         found = linprog(-theta, A_ub=np.array(rows), b_ub=upper, bounds=(0, None))
         odd = find_odd_set(n, edges, found.x)
+        more = GeneralMatching().oracle().separate((n, edges), found.x)
+        assert (more.matrix @ found.x > more.upper).all()
+        assert (odd is None) == (len(more.upper) == 0)
         if odd is None:
             return -found.fun, len(rows) - n
         rows.append(np.isin(edges, odd).all(axis=1).astype(float))
@@ -107,6 +111,27 @@ def test_matchings_are_as_good_as_linear_programs_with_odd_sets():
         cuts += own
         assert GeneralMatching().oracle().maximize(theta, (n, edges))[1] == pytest.approx(value)
     assert cuts > 0
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.parametrize("n", [10, 14, 20])
+def test_the_optimum_of_the_reference_is_that_of_bcfw(n, perfect):
+    """Odd sets are added as they are violated, also where they are too many to list."""
+    rng, structure = np.random.default_rng(n), GeneralMatching(perfect)
+    X, y, edges = [], [], np.transpose(np.triu_indices(n, 1))
+    for _ in range(6):
+        own = edges[rng.random(len(edges)) < 0.6]
+        x = rng.normal(size=(len(own), 3))
+        z = structure.maximize(x @ [2, -1, 1] + 2 * rng.normal(size=len(own)), (n, own))
+        X.append(Graph(np.zeros((n, 1)), own, x))
+        y.append(own[z > 0])
+    best, proven = (
+        GeneralMatchingSVM(perfect=perfect, solver=solver, tol=1e-5, max_epochs=2000).fit(X, y)
+        for solver in ("qp", "bcfw")
+    )
+    assert best.result_.relative_gap < 1e-8
+    assert proven.result_.status is Status.CONVERGED
+    assert proven.result_.dual - 1e-9 <= best.result_.primal <= proven.result_.primal + 1e-9
 
 
 def call_compiled(structure, layout, theta, memory):

@@ -88,6 +88,23 @@ def test_local_alignments_are_the_best_of_all_substrings():
         assert own.oracle().maximize(affine(match, 2.0, 0.5), (m, n))[1] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("mode", ["global", "local"])
+def test_scores_are_those_of_biopython(mode):
+    """Random proteins by BLOSUM62, gaps of 11 and 1."""
+    reason = "Biopython is not installed"
+    aligner = pytest.importorskip("Bio.Align", reason=reason).PairwiseAligner(mode=mode)
+    matrices = pytest.importorskip("Bio.Align.substitution_matrices", reason=reason)
+    table = aligner.substitution_matrix = matrices.load("BLOSUM62")
+    aligner.open_gap_score, aligner.extend_gap_score = -11.0, -1.0
+    rng, oracle = np.random.default_rng(5), PairAlignment(mode == "local").oracle()
+    for m, n in rng.integers(1, 120, size=(2000, 2)).tolist():
+        first, second = rng.integers(20, size=m), rng.integers(20, size=n)
+        match = np.asarray(table)[np.ix_(first, second)]
+        letters = ("".join(np.array(list(table.alphabet))[own]) for own in (first, second))
+        found = oracle.maximize(affine(match, 11.0, 1.0), (m, n))[1]
+        assert found == max(aligner.score(*letters), 0.0 if mode == "local" else -np.inf)
+
+
 def test_gaps_between_matches_are_filled_in():
     own = PairAlignment()
     columns = own.decode(own.encode([(1, 0), (3, 2)], (4, 5)), (4, 5)).tolist()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.oracles.constraints import Constraints
 from maxmargin.oracles.min_norm_point import project_by_vertices
 from maxmargin.validation.options import check_options
 
@@ -143,6 +144,7 @@ class Oracle(Abilities):
     ``marginals``        expectation of z under p(z) ~ exp(theta . z) on the vertices
     ``max_marginals``    score of the best vertex with each part switched on
     ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
+    ``separate``         constraints that a point violates, where they are too many to list
     ===================  ======================================================================
 
     Parameters
@@ -339,6 +341,23 @@ class Oracle(Abilities):
         if not best:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return best[:k]
+
+    def separate(self, layout: Layout, z: np.ndarray | None = None) -> Constraints:
+        """Return some of the structure's constraints, where they are too many to list.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+        z : ndarray of shape (n_parts,) or None, default=None
+            A point that satisfies those returned before.
+
+        Returns
+        -------
+        Constraints
+            Some that z violates, none only if it violates none; those to begin with if z is None.
+        """
+        raise self.missing("separate")
 
     # -- what is not there -----------------------------------------------------------------------
     def missing(self, ability: str) -> MissingAbilityError:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.oracles.base import check_k, check_scores
@@ -20,6 +21,8 @@ from maxmargin.structures.network.network import Network
 
 #: nodes up to which constraints are listed: there is one for each odd set of nodes
 MOST_NODES = 15
+#: capacities of cuts are integers, in this unit; by how much a violated constraint is exceeded
+_UNIT, _EXCESS = 2.0**-30, 1e-8
 
 
 class GeneralMatching(Structure):
@@ -89,19 +92,15 @@ class GeneralMatching(Structure):
                 f"{n} nodes have {2 ** (n - 1)} odd sets, each with a constraint; they are listed"
                 f" up to {MOST_NODES} nodes."
             )
-        degrees = _incidence(graph)
         sets = [s for size in range(3, n + 1, 2) for s in combinations(range(n), size)]
         inside = np.zeros((len(sets), n), dtype=bool)
         for row, members in zip(inside, sets, strict=True):
             row[list(members)] = True
-        both = inside[:, graph.edges[:, 0]] & inside[:, graph.edges[:, 1]]
-        matrix = sparse.csr_array(np.vstack([degrees, both.astype(float)]))
-        sizes = inside.sum(axis=1)
-        upper = np.concatenate([np.ones(n), (sizes - 1) / 2])
-        lower = np.full(len(upper), -np.inf)
-        if self.perfect:
-            lower[:n] = 1.0
-        return Constraints(matrix, lower, upper)
+        both = _degree_rows(graph, self.perfect), _odd_rows(graph, inside)
+        matrix, lower, upper = zip(*both, strict=True)
+        return Constraints(
+            sparse.csr_array(sparse.vstack(matrix)), np.concatenate(lower), np.concatenate(upper)
+        )
 
     def vertices(self, layout: Any) -> Iterator[np.ndarray]:
         graph = _graph_of(layout)
@@ -167,6 +166,20 @@ class GeneralMatchingOracle(CompiledOracle):
                 on[edge], off[edge] = not more[edge], bool(more[edge])
         return found
 
+    def separate(self, layout: Any, z: np.ndarray | None = None) -> Constraints:
+        graph = _graph_of(layout)
+        n, known = graph.n_nodes, _degree_rows(graph, self.structure.perfect)
+        if z is None:
+            return known
+        # The edges that leave a set, and what its nodes lack to have a partner, are a cut between
+        # it and a further node; below 1 if it is odd and violated (Padberg and Rao 1982).
+        ends = np.vstack([graph.edges, np.transpose([np.arange(n), np.full(n, n)])])
+        capacity = np.clip(np.concatenate([z, 1.0 - known.matrix @ z]), 0.0, 1.0)
+        sides = _cut_tree(ends, np.rint(capacity / _UNIT).astype(np.int32), n + 1)
+        rows = _odd_rows(graph, np.unique(sides[sides.sum(axis=1) % 2 == 1, :n], axis=0))
+        violated = rows.matrix @ z > rows.upper + _EXCESS
+        return Constraints(*(own[violated] for own in rows))
+
     def _best_with(
         self, theta: np.ndarray, layout: Any, on: np.ndarray, off: np.ndarray
     ) -> np.ndarray | None:
@@ -192,7 +205,43 @@ def _graph_of(layout: Any) -> Network:
     return found
 
 
-def _incidence(graph: Network) -> np.ndarray:
+def _degree_rows(graph: Network, perfect: bool) -> Constraints:
+    """The constraints of single nodes."""
     degrees = np.zeros((graph.n_nodes, graph.n_edges))
     degrees[graph.edges.T, np.arange(graph.n_edges)] = 1.0
-    return degrees
+    upper = np.ones(graph.n_nodes)
+    return Constraints(sparse.csr_array(degrees), upper if perfect else -np.inf * upper, upper)
+
+
+def _odd_rows(graph: Network, inside: np.ndarray) -> Constraints:
+    """The constraints of odd sets of nodes, a row of `inside` each."""
+    both = inside[:, graph.edges[:, 0]] & inside[:, graph.edges[:, 1]]
+    upper = (inside.sum(axis=1) - 1) / 2
+    return Constraints(sparse.csr_array(both.astype(float)), np.full(len(upper), -np.inf), upper)
+
+
+def _cut_tree(ends: np.ndarray, capacity: np.ndarray, n: int) -> np.ndarray:
+    """The sides without the last node of n - 1 cuts, smallest ones of all pairs among them.
+
+    They are those of a tree of Gomory and Hu, by n - 1 flows (Gusfield 1990).
+    """
+    a, b = np.vstack([ends, ends[:, ::-1]]).T
+    graph = sparse.csr_array((np.tile(capacity, 2), (a, b)), shape=(n, n))
+    parent = np.full(n, n - 1)
+    for s in range(n - 1):
+        t = parent[s]
+        left = graph - maximum_flow(graph, s, t).flow
+        left.eliminate_zeros()
+        side = np.zeros(n, dtype=bool)
+        side[breadth_first_order(left, s, return_predecessors=False)] = True
+        side[s] = False
+        parent[side & (parent == t)] = s
+        if side[parent[t]]:
+            parent[s], parent[t] = parent[t], s
+    below = np.eye(n, dtype=bool)
+    for s in range(n - 1):
+        node = s
+        while node != n - 1:
+            node = parent[node]
+            below[node, s] = True
+    return below[:-1]

@@ -14,8 +14,9 @@ from maxmargin.cli.main import root
 from maxmargin.datasets import load_treebank
 from maxmargin.exceptions import SampleError
 from maxmargin.metrics import bracket_scores
+from maxmargin.structures.constituents import span_numbers
 from maxmargin.tasks import ConstituencyParser
-from maxmargin.tasks.constituency.spans import simplify_label
+from maxmargin.tasks.constituency.spans import SpanFeatures, simplify_label
 from maxmargin.validation.brackets import (
     Node,
     binarise,
@@ -223,6 +224,16 @@ def test_constituents_are_loaded(tmp_path):
     assert sentences[0][:2] == [("the", "DT"), ("cat", "NN")]
     with pytest.raises(ValueError, match="has no constituents"):
         load_treebank("ud_english_lines", constituents=True)
+
+
+def test_spans_know_whether_a_verb_is_inside():
+    whole = span_numbers(0, 7, 7)
+    found = [
+        SpanFeatures(22).hash_spans([("a", tag) for tag in ["DT"] * 3 + [own] + ["DT"] * 3])[whole]
+        for own in ("NN", "JJ", "VBZ")
+    ]
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).sum() == 5
 
 
 def test_rare_chains_are_learned_where_asked_for():

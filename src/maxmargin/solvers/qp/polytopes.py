@@ -32,6 +32,20 @@ class Polytopes(NamedTuple):
     owner: np.ndarray
     relaxed: bool
 
+    def tightened(self, problem: Problem, u: np.ndarray) -> Polytopes:
+        """With constraints that u violates, if there are any; see `Oracle.separate`."""
+        z = self.lift @ u
+        own = [
+            _rows(problem.oracle.separate(layout, z[problem.parts(i)]), 0, False)
+            for i, layout in enumerate(problem.layouts)
+        ]
+        more = _stacked([part.matrix for part in own]) @ self.lift
+        return self._replace(
+            matrix=sparse.vstack([self.matrix, more], format="csr"),
+            bound=np.concatenate([self.bound, *(part.bound for part in own)]),
+            equal=np.concatenate([self.equal, *(part.equal for part in own)]),
+        )
+
 
 def sample_polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
     """Those of all samples whose weight is not zero, unless they alone take more bytes."""
@@ -72,6 +86,8 @@ class _Part(NamedTuple):
 
 def _one(structure: Structure, layout: Layout) -> _Part:
     oracle = structure.oracle()
+    if oracle.has("separate"):
+        return _rows(oracle.separate(layout), structure.n_parts(layout), False)
     by_constraints = oracle.has("constraints")
     if oracle.has("vertices") and not (by_constraints and oracle.is_tight):
         # sparse at once: thousands of outputs of thousands of parts each

@@ -66,9 +66,10 @@ class ReferenceQP(Solver[ReferenceQPState]):
     Use it to know the optimum of a small problem to seven digits. Time and memory grow much faster
     than with the other solvers; problems that would not fit are refused before the solve.
 
-    Structures need `constraints`, or `vertices` if their outputs are few. Where the constraints are
-    a relaxation (`Structure.is_tight` is False), the message says that the optimum is that of the
-    relaxation.
+    Structures need `constraints`, or `vertices` if their outputs are few. Where constraints are too
+    many to list (`Oracle.separate`), those that the optimum violates are added until there are
+    none. Where they are a relaxation (`Structure.is_tight` is False), the message says that the
+    optimum is that of the relaxation.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
         if state.is_solved:
             return
         limit = allowed_bytes(self.memory_limit)
-        program = self._program(problem, limit)
+        program = self._separated(problem, self._program(problem, limit), limit)
         worth = 1.0
         for _ in range(_ROUNDS):
             solution = self._solved(problem, program, worth, limit)
@@ -145,6 +146,19 @@ class ReferenceQP(Solver[ReferenceQPState]):
             if self._has_converged(state) or not 0 < state.primal < 1 / worth:
                 break
             worth = min(1 / state.primal, _MAX_RISE * worth)
+
+    def _separated(self, problem: Problem, program: ConeProgram, limit: float) -> ConeProgram:
+        """With further constraints until the optimum violates none, where not all are listed."""
+        while problem.oracle.has("separate") and time.perf_counter() < self._deadline:
+            solution = self._solved(problem, program, 1.0, limit)
+            if solution.x is None:
+                break
+            u, miss = nearest_feasible(program.polytopes, solution.points)
+            found = program.polytopes.tightened(problem, u)
+            if miss > ROUNDING or len(found.bound) == len(program.polytopes.bound):
+                break
+            program = cone_program(problem, found)
+        return program
 
     def _solved(
         self, problem: Problem, program: ConeProgram, worth: float, limit: float
@@ -191,7 +205,8 @@ class ReferenceQP(Solver[ReferenceQPState]):
             idle = problem.sample_weight == 0
             for i in np.flatnonzero(idle).tolist():
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
-            state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
+            is_feasible = miss <= ROUNDING and not problem.oracle.has("separate")
+            state.z[:] = z if is_feasible else self._projected(problem, z)
         state.w[:] = problem.weights(state.z)
         tried = self.candidates(problem, state)
         state.primal = float(min(problem.primal(w) for w in tried))

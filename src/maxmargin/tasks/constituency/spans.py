@@ -16,6 +16,9 @@ from maxmargin.validation.samples import Rows, SampleRows
 
 #: longest spans whose parts of speech are one feature
 _SHORT = 4
+#: how tags begin that tell clauses and phrases apart, in the Penn Treebank or UD: of verbs, modals,
+#: prepositions, "to", conjunctions, commas and relatives
+_MARKS = ("V",), ("MD", "AUX"), ("IN", "ADP"), ("TO", "PART"), ("CC",), (",",), ("W", "SCONJ")
 
 
 def check_labels(tree: Node) -> None:
@@ -55,6 +58,7 @@ class SpanFeatures:
         length = np.minimum(j - i, 5) + (j - i > 10) + (j - i > 20)
         W, T, E = (lambda at, own=own: own[at] for own in (forms, tags, ends))
         short = np.where(j - i <= _SHORT, self._sequence(tags, i, j), 0)
+        marks, verbs = _count_marks([tag for _, tag in sentence], i, j)
         kinds = [
             (length,), (W(first), length), (W(last), length), (W(before),), (W(after),),
             (T(first), length), (T(last), length), (T(before), length), (T(after), length),
@@ -66,6 +70,8 @@ class SpanFeatures:
             (W(first), W(last)), (T(first), T(first + 1), T(last), T(last - 1)),
             (T(before - 1), T(before), T(first)), (T(last), T(after), T(after + 1)),
             (short, length), (short, T(before), T(after)), (i == 0, j == n, T(last), length),
+            (marks,), (marks, T(first)), (marks, T(before), T(after)), (marks, T(last), T(after)),
+            (verbs, T(first), T(last)),
         ]  # fmt: skip
         with np.errstate(over="ignore"):
             return np.stack([self._mix(k, kind) for k, kind in enumerate(kinds, 1)], axis=1)
@@ -91,6 +97,14 @@ class SpanFeatures:
             total = (total ^ np.asarray(own).astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
             total = total ^ (total >> np.uint64(29))
         return (total >> np.uint64(64 - self.bits)).astype(np.int64)
+
+
+def _count_marks(tags: list[str], i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the marks are inside spans, as a number each, and how many verbs, up to three."""
+    found = np.array([[tag.startswith(own) for tag in tags] for own in _MARKS])
+    total = np.pad(np.cumsum(found, axis=1), ((0, 0), (1, 0)))
+    counts = total[:, j] - total[:, i]
+    return 2 ** np.arange(len(_MARKS)) @ (counts > 0), np.minimum(counts[0], 3)
 
 
 class SpanRows(SampleRows):

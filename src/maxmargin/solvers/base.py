@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -102,6 +102,9 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     requires: ClassVar[Requires] = Requires()
     #: whether `candidates` and `bound` give a certificate; without one, records are free
     certifies: ClassVar[bool] = True
+    #: how it works on shards, see `maxmargin.parallel`: by "rounds" of pieces of epochs on each, by
+    #: "sums" over all of them, or not at all
+    parallel: ClassVar[str] = ""
     #: class of its states
     state_class: ClassVar[type[State]] = State
     #: short name
@@ -116,7 +119,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in vars(cls) and cls.__module__.startswith("maxmargin."):
+        if isinstance(vars(cls).get("name"), str) and cls.__module__.startswith("maxmargin."):
             _KINDS[cls.name] = cls
 
     @abstractmethod
@@ -140,6 +143,28 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         state : State
             The solver's state.
         """
+
+    def rounds(
+        self, problem: Problem, state: StateT, n_pieces: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Run one epoch in pieces, between which w may be moved by others.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        n_pieces : int or None, default=None
+            Number of pieces of a pass over the samples, in none of which a sample is visited twice;
+            None means whole passes.
+
+        Yields
+        ------
+        ndarray of int
+            Samples of the piece that comes next; none before what ends the epoch.
+        """
+        raise NotImplementedError
 
     def prepare(self, problem: Problem) -> None:
         """Check that the solver can solve the problem, and load the compiled code of an epoch.
@@ -245,6 +270,21 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def _finalize(self, problem: Problem, state: StateT) -> None:
         """Remove accumulated rounding errors before the last certificate."""
+
+    def state_to_save(self, state: StateT) -> StateT:
+        """Return what a checkpoint holds of a state, all of it in this process.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        State
+            The state, or a copy of it.
+        """
+        return state
 
     def check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
         """Raise ValueError if a state read from a file is not safe for compiled code.
@@ -386,6 +426,27 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         if self.certifies:
             state.w[:] = problem.weights(state.points)
         return cast(StateT, state)
+
+
+def cut_order(order: np.ndarray, n_pieces: int | None) -> list[np.ndarray]:
+    """Cut the samples of a pass in pieces that have none twice; None: all of them in one.
+
+    Parameters
+    ----------
+    order : ndarray of int
+        Samples in the order of their visits.
+    n_pieces : int or None
+        Number of pieces.
+
+    Returns
+    -------
+    list of ndarray
+        The pieces.
+    """
+    if n_pieces is None:
+        return [order]
+    pieces = np.array_split(order, min(n_pieces, len(order)))
+    return [own[np.sort(np.unique(own, return_index=True)[1])] for own in pieces]
 
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:

@@ -48,6 +48,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
     name: ClassVar[str] = "fw"
     summary: ClassVar[str] = "Frank-Wolfe: steps in all samples at once, with a bound."
     requires: ClassVar[Requires] = Requires(any_domain=True)
+    parallel: ClassVar[str] = "sums"
     state_class = FrankWolfeState
 
     def __init__(

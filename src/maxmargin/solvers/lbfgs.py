@@ -57,6 +57,7 @@ class LBFGS(Solver[LBFGSState]):
     requires: ClassVar[Requires] = Requires(
         abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
     )
+    parallel: ClassVar[str] = "sums"
     state_class = LBFGSState
 
     def __init__(

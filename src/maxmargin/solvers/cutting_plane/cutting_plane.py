@@ -96,6 +96,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
         "Cutting planes: a model of the loss that grows from below, solved anew each pass."
     )
     requires: ClassVar[Requires] = Requires(any_domain=True)
+    parallel: ClassVar[str] = "sums"
     state_class = CuttingPlaneState
 
     def __init__(

@@ -21,6 +21,7 @@ from maxmargin.cli.runs.penalty import check_search, choose_alpha, search_table
 from maxmargin.cli.runs.solvers import make_solver
 from maxmargin.cli.runs.watching import AtOnce, HistoryLines, Interrupts
 from maxmargin.cli.settings import AUTO, DEFAULTS, ENDS, PARAMETERS
+from maxmargin.parallel import resolve_engine
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
@@ -145,6 +146,11 @@ class _Training:
             if name not in known:
                 raise RunError(f"the task {self.command.name!r} has no {key}; leave it out.")
             setattr(model, name, wanted[key])
+        if "engine" in self.config:
+            workers = int(self.config.get("workers", 2))
+            model.engine = resolve_engine(self.config["engine"], n_workers=workers)
+        elif "workers" in self.config:
+            raise RunError("workers are those of an engine: name it, by --engine ray, say.")
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
             model.solver = make_solver(solver, self.config.get("solver-options", {}))

@@ -117,6 +117,7 @@ class ConstituencyParser(StructureTask):
         min_count: Count = 3,
         min_chain_count: Count = 5,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -163,6 +163,7 @@ class DependencyParser(StructureTask):
         bits: Bits | None = None,
         guided: bool = True,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

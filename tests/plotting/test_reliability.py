@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from maxmargin import Bipartite, MatchingSVM, MulticlassSVM
 from maxmargin.metrics import reliability
 from maxmargin.plotting import ReliabilityDisplay
+from maxmargin.tasks import RNAFolder
 
 
 @pytest.fixture(autouse=True)
@@ -96,3 +97,11 @@ def test_everything_is_inside_the_figure_on_axes_of_the_callers_own():
     box = display.counts_ax_.get_tightbbox()
     assert box.y0 >= 0
     assert box.x1 <= figure.bbox.width
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
+def test_estimators_of_other_outputs_are_refused():
+    sequences, structures = ["GGGAAACCC"] * 2, ["(((...)))"] * 2
+    folder = RNAFolder(max_epochs=2).fit(sequences, structures)
+    with pytest.raises(TypeError, match="RNAFolder has probabilities of neither labels nor"):
+        ReliabilityDisplay.from_estimator(folder, sequences, structures)

@@ -59,7 +59,7 @@ def string_alignment_scores(
         matches += len(a)
     both, true_sum, found_sum, exact = sums.tolist()
     return StringAlignmentScores(
-        exact=exact / max(weights.sum(), 1e-300) if len(truth) else 0.0,
+        exact=exact / max(float(weights.sum()), 1e-300) if len(truth) else 0.0,
         precision=both / found_sum if found_sum else 1.0,
         recall=both / true_sum if true_sum else 1.0,
         pairs_f1=2.0 * both / (true_sum + found_sum) if true_sum + found_sum else 1.0,

@@ -125,7 +125,16 @@ class ReliabilityDisplay(Display):
         any_estimator = next(iter(several.values()))
         labels = getattr(any_estimator, "classes_", None)
         if labels is None:
-            y, kept = _linked(X, y, next(iter(shown.values())))
+            try:
+                y, kept = _linked(X, y, next(iter(shown.values())))
+            except SampleError:
+                raise
+            except (AttributeError, IndexError, TypeError, ValueError) as error:
+                raise TypeError(
+                    f"{type(any_estimator).__name__} has probabilities of neither labels nor links"
+                    f" that y could be compared with ({error}). Use from_predictions, with the"
+                    " probabilities of events and whether they happened."
+                ) from error
             shown = {
                 name: [own[mask] for own, mask in zip(p, kept, strict=True)]
                 for name, p in shown.items()

@@ -75,7 +75,7 @@ def letters(chosen: Any) -> None:
     for tol in (EPS, EPS / 2):
         found, cost = timed(lambda tol=tol: alpha_path(model, *train, grid, tol=tol, **options))
         print(f"  grid of {len(grid)}, tol {tol}: {told(found, cost)}", flush=True)
-    epochs = max(chosen.epochs // 10, 1)  # projections on chains are dear
+    epochs = max(chosen.epochs // 10, 1)  # projections on chains are expensive
     run, cost = timed(lambda: iterates_path(ChainSVM(), *train, max_epochs=epochs, **options))
     print(f"  dual-ex: {told(run, cost)}", flush=True)
     keep(chosen.out, "letters", {"reg-path": path, "dual-ex": run})

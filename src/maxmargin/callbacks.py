@@ -298,7 +298,7 @@ class EarlyStopping(Callback):
             self.best_, self.bad_ = score, 0
             return
         self.bad_ += 1
-        self._judge(run)
+        self._stop_if_patience_is_over(run)
 
     def on_last(self, run: Run) -> None:
         run.origin = f"weights of epoch {self.best_epoch_}, chosen on validation data"
@@ -314,9 +314,9 @@ class EarlyStopping(Callback):
         if memory is not None:
             self.best_, self.bad_ = float(memory["best"]), int(memory["bad"])
             self.best_epoch_ = int(memory["epoch"])
-            self._judge(run)
+            self._stop_if_patience_is_over(run)
 
-    def _judge(self, run: Run) -> None:
+    def _stop_if_patience_is_over(self, run: Run) -> None:
         if self.bad_ >= self.patience:
             run.stop(
                 Status.STOPPED,

@@ -163,7 +163,7 @@ def _definition(value: Any) -> Iterator[Any]:
         names = [*closure, *(name for code in codes for name in code.co_names)]
         names += [own for code in codes for own in code.co_consts if isinstance(own, str)]
         place, seen = value.__globals__, set[Any]()
-        yield from _named(names, ChainMap(closure, place), seen)
+        yield from _objects_named(names, ChainMap(closure, place), seen)
         package = place.get("__package__") or str(place.get("__name__")).rpartition(".")[0]
         yield from _imported(names, codes, package, seen)
 
@@ -178,7 +178,7 @@ def _contents(value: Any) -> Iterator[Any]:
         yield Path(file).read_bytes()
 
 
-def _named(names: list[str], place: Mapping[str, Any], seen: set[Any]) -> Iterator[Any]:
+def _objects_named(names: list[str], place: Mapping[str, Any], seen: set[Any]) -> Iterator[Any]:
     """What has one of the names in a place, and in the modules of a project that are found."""
     found = {name: place[name] for name in names if name in place}
     modules = [own for own in found.values() if _is_own(own)]
@@ -186,7 +186,7 @@ def _named(names: list[str], place: Mapping[str, Any], seen: set[Any]) -> Iterat
     for module in modules:
         if id(module) not in seen:
             seen.add(id(module))
-            yield from _named(names, vars(module), seen)
+            yield from _objects_named(names, vars(module), seen)
 
 
 def _imported(
@@ -197,7 +197,7 @@ def _imported(
         own for code in codes for name in _imports(code, package) for own in _modules_on_path(name)
     ):
         if isinstance(found, types.ModuleType):
-            yield from _named([*names, found.__name__], {found.__name__: found}, seen)
+            yield from _objects_named([*names, found.__name__], {found.__name__: found}, seen)
         elif found.has_location and found.name not in seen:
             seen.add(found.name)
             source = Path(found.origin).read_bytes()

@@ -351,7 +351,7 @@ class Problem(Samples):
         w : ndarray of shape (n_weights,)
             Weights.
         out : ndarray of shape (n_all_parts,), default=None
-            Array that receives the answers of the oracle (vertices or expectations); None discards
+            Array that receives the outputs of the oracle (vertices or expectations); None discards
             them.
 
         Returns
@@ -370,7 +370,7 @@ class Problem(Samples):
         w : ndarray of shape (n_weights,)
             Weights.
         out : ndarray of shape (n_all_parts,), default=None
-            Array that receives the answers of the oracle (vertices or expectations); None discards
+            Array that receives the outputs of the oracle (vertices or expectations); None discards
             them.
 
         Returns

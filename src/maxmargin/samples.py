@@ -366,7 +366,7 @@ class Samples:
         point : ndarray of shape (n_all_parts,) or Points, default=None
             Points of all samples; None means 0.
         out : ndarray of shape (n_all_parts,), default=None
-            Array that receives the answers of the oracle (vertices or expectations); None discards
+            Array that receives the outputs of the oracle (vertices or expectations); None discards
             them.
 
         Returns

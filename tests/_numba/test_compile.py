@@ -45,11 +45,11 @@ def calling(x):
     return quadruple(x) + 1.0
 
 
-def test_a_kernel_may_call_itself():
+def test_a_compiled_function_may_call_itself():
     assert factorial(10) == 3_628_800
 
 
-def test_what_a_kernel_calls_is_compiled_with_it(tmp_path, monkeypatch):
+def test_what_a_function_calls_is_compiled_with_it(tmp_path, monkeypatch):
     monkeypatch.setattr(disk_cache.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(disk_cache, "_prepare_folder", disk_cache._prepare_folder.__wrapped__)
     assert calling(3.0) == 13.0
@@ -60,7 +60,7 @@ def test_what_a_kernel_calls_is_compiled_with_it(tmp_path, monkeypatch):
     }
 
 
-def test_threads_that_need_a_kernel_at_once_get_the_same():
+def test_threads_that_need_a_function_at_once_get_the_same():
     fresh = compiled_function(types.int64(types.int64))(abs_of)
     barrier, found = threading.Barrier(8), []
 
@@ -80,7 +80,7 @@ def abs_of(x):
     return x if x >= 0 else -x
 
 
-def test_kernels_are_pickled_by_name():
+def test_compiled_functions_are_pickled_by_name():
     assert pickle.loads(pickle.dumps(simplex.maximize)) is simplex.maximize
 
 
@@ -91,7 +91,7 @@ def test_an_error_of_compiling_comes_up_at_each_call():
             wrong(1)
 
 
-def test_without_compiling_kernels_are_python():
+def test_without_compiling_functions_are_python():
     code = (
         "from maxmargin._numba.compile import compiled_function, types\n"
         "f = compiled_function(types.int64(types.int64))(lambda x: x + 1)\n"

@@ -224,7 +224,7 @@ def begin(state, problem):
 
 
 def bracket(made, likely, steps):
-    """Numbers between which the optimum is, as near as so many steps of the reference come."""
+    """Numbers between which the optimum is, as near as that many steps of the reference come."""
     training = made.training
     if not likely:
         best, bound, _ = approach_optimum(training, 1e-8, steps)

@@ -269,7 +269,7 @@ def main(folder, seed, first, last, *names):
 
 # -- the parent ------------------------------------------------------------------------------------
 def run(folder, seed, count, names=()):
-    """Try so many forgeries: counts of outcomes, and what went wrong, by number."""
+    """Try `count` forgeries: counts of outcomes, and what went wrong, by number."""
     folder = Path(folder)
     outcomes, first, counts, wrong = folder / "outcomes", 0, Counter(), {}
     while first < count:

@@ -33,7 +33,7 @@ def watched(what):
 
 
 def fuzz(name, count, seed, tmp_path):
-    """Try so many files; the number of the file that failed is in the message."""
+    """Try `count` files; the number of the file that failed is in the message."""
     parser, path, accepted = PARSERS[name], tmp_path / "damaged.bin", 0
     for k in range(count):
         rng = np.random.default_rng([seed, k])

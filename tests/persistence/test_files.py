@@ -65,7 +65,7 @@ def test_an_error_while_writing_changes_nothing(
 
 
 class SmallDisk(io.FileIO):
-    """A file on a disk with room for so many bytes."""
+    """A file on a disk with room for a number of bytes."""
 
     room = 0
 

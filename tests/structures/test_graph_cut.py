@@ -15,7 +15,7 @@ CUT = GraphCut()
 
 
 def drawn(seed, n_nodes, share=0.5, spread=0.0):
-    """A network and scores, their sizes spread over so many powers of ten."""
+    """A network and scores, their sizes spread over a number of powers of ten."""
     rng = np.random.default_rng(seed)
     network = Network(n_nodes, cuts.some_edges(rng, n_nodes, share))
     theta = rng.normal(size=CUT.n_parts(network)) * 10 ** rng.uniform(

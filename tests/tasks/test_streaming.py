@@ -46,7 +46,7 @@ print(found, sink.lines, peak() >> 20)
 
 
 def peak_memory(model, sentences):
-    """MB at most of a process that tags so many sentences of 20 tokens."""
+    """MB at most of a process that tags n sentences of 20 tokens."""
     environment = os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(model), str(sentences)],

@@ -163,12 +163,12 @@ class _Helper:
     def _work(self, schedule: Schedule) -> None:
         while (lazy := schedule.take()) is not None:
             name = f"{lazy.__module__} {lazy.__qualname__}\n"
-            if self._ask(name) != name:
+            if self._choose_name(name) != name:
                 schedule.give_back(lazy)
                 return
             schedule.finish(lazy)
 
-    def _ask(self, name: str) -> str:
+    def _choose_name(self, name: str) -> str:
         process: Any = self._process
         try:
             process.stdin.write(name)

@@ -43,12 +43,12 @@ class Steps:
         elif time.monotonic() - self._told >= EVERY:
             self._told = time.monotonic()
             left = (self._told - self._began) * (total - done) / max(done, 1)
-            print(f"{self._what()}: {_amount(done, total, unit)}, {_time(left)} left",
+            print(f"{self._description()}: {_amount(done, total, unit)}, {_time(left)} left",
                   file=sys.stderr, flush=True)  # fmt: skip
         if done >= total:
             self.close()
 
-    def _what(self) -> str:
+    def _description(self) -> str:
         names = " ".join(Path(thing).name for thing in self._things)
         return visible_text(f"{self._activity} {names}")
 
@@ -58,7 +58,7 @@ class Steps:
             from tqdm import tqdm  # noqa: PLC0415
 
             self._bar = tqdm(
-                total=total, desc=self._what(), unit=unit, unit_scale=True, delay=DELAY,
+                total=total, desc=self._description(), unit=unit, unit_scale=True, delay=DELAY,
                 leave=False, file=sys.stderr,
             )  # fmt: skip
         self._bar.total = total

@@ -31,7 +31,7 @@ def describe_summary(
     """
     path = folder.path
     lines = {
-        "Trained": _what(folder, summary),
+        "Trained": _describe_data(folder, summary),
         "Method": _method(summary),
         **_alpha(summary),
         "Certificate": summary["certificate"],
@@ -52,7 +52,7 @@ def describe_summary(
     return "\n".join([text.format_pairs(lines), "", "Next:", *following])
 
 
-def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
+def _describe_data(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     counts = folder.read_json("data.json").get("counts", {})
     counts = [text.count_plurals(own, key) for key, own in counts.items() if isinstance(own, int)]
     samples = ", ".join(counts) or text.count_nouns(summary["n_samples"], "sample")

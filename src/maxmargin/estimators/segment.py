@@ -249,7 +249,7 @@ class SegmentSVM(PartialTargets):
         for i, (truth, output) in enumerate(zip(y, outputs, strict=True)):
             a, b = set(_segments(i, truth)), set(output)
             unknown = [own for own in a if own[2] is None]
-            if unknown:  # nor can predictions be judged that reach into them
+            if unknown:  # nor can predictions be scored that reach into them
                 n_unknown += 1
                 a -= set(unknown)
                 b = {own for own in b if not any(own[0] < v and u < own[1] for u, v, _ in unknown)}

@@ -78,11 +78,11 @@ class Encoder:
             raise _refusal(value, path)
         node: dict[str, Any] = {"is": "object", "class": name}
         if isinstance(value, BaseEstimator):
-            node["options"] = self._named(options_of(value), path)
-        node["facts"] = self._named(learned_state(value), path)
+            node["options"] = self._encode_named(options_of(value), path)
+        node["facts"] = self._encode_named(learned_state(value), path)
         return node
 
-    def _named(self, values: dict[str, Any], path: Path) -> dict[str, Any]:
+    def _encode_named(self, values: dict[str, Any], path: Path) -> dict[str, Any]:
         return {name: self.encode(value, (*path, name)) for name, value in values.items()}
 
     # -- numbers and containers --------------------------------------------------------------------

@@ -181,7 +181,7 @@ class TaskCommand(ABC):
         model.fit(data.inputs, data.outputs)
 
     def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
-        """Fail before training if the labels are probably not those meant: so many are there."""
+        """Fail before training if there are too many labels for these to be the ones meant."""
         if MANY_LABELS not in self.options or data.outputs is None:
             return
         known = {label for y in data.outputs for label in _listed(y)}

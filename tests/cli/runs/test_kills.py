@@ -16,7 +16,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def kill_loop(tmp_path, kills, seed, fresh=False, **changes):
-    """Start, kill, start again, until there were so many kills; then let the run end.
+    """Start, kill, start again, until there were enough kills; then let the run end.
 
     A run that ends before is compared, and another one started. Returns how the kills fell.
     fresh : every process imports everything anew, so that kills fall into that, too.

@@ -49,7 +49,7 @@ def test_cut_after_every_epoch(name, tmp_path):
 
 
 class Crash(Callback):
-    """Ends the process, as it were, after so many epochs."""
+    """Ends the process, as it were, after a number of epochs."""
 
     def __init__(self, epoch):
         self.epoch = epoch

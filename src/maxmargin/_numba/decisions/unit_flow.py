@@ -12,7 +12,7 @@ from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_inte
 
 
 @compile_internal(types.int64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, types.int64))
-def find_way(theta, layout, flow, price, distance, excess, way, start):
+def find_path(theta, layout, flow, price, distance, excess, way, start):
     """The shortest way from a node to one that lacks flow, by Dijkstra; -1 if there is none.
 
     Costs -theta + price of the tail - price of the head are not negative on edges that may be
@@ -75,7 +75,7 @@ def maximize(theta, layout, out, work, iwork):
             excess[layout[4 + edges + e]] += 1
     for start in range(count):
         while excess[start] > 0:
-            node = find_way(theta, layout, out, price, distance, excess, way, start)
+            node = find_path(theta, layout, out, price, distance, excess, way, start)
             if node < 0:
                 return -np.inf
             excess[start] -= 1

@@ -44,7 +44,7 @@ def add_antecedents(layout, values, e):
 
 @compile_internal(types.void(INTS, types.int64, types.float64, FLOATS, FLOATS))
 def use_step(layout, e, times, used, out):
-    """Use a step so many times: add that to its parts and antecedents."""
+    """Add the number of uses of a step to its parts and antecedents."""
     items, steps = layout[0], layout[1]
     ptr = 3 + items + 2 * steps
     first = ptr + steps + 1

@@ -56,7 +56,7 @@ def summarise_comparison(
 ) -> dict[str, Any]:
     """The document `comparison.json`. about : what was found when the data were read."""
     good = [_with_memory(run) for run in runs if run["status"] != "failed"]
-    failed = [_named(run) for run in runs if run["status"] == "failed"]
+    failed = [_name_run(run) for run in runs if run["status"] == "failed"]
     solvers = list(config["solvers"])
     return {
         "task": config["task"],
@@ -87,7 +87,7 @@ def _n_test(config: Mapping[str, Any], about: Mapping[str, Any]) -> int:
     return min(rest, config.get("test-size", rest))
 
 
-def _named(run: Mapping[str, Any]) -> dict[str, Any]:
+def _name_run(run: Mapping[str, Any]) -> dict[str, Any]:
     return {key: run[key] for key in ("solver", "size", "seed", "message")}
 
 

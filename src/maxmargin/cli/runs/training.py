@@ -77,7 +77,7 @@ class _Training:
         self._check_begun()
         self.model = self._estimator()
         self.limits = {key: getattr(self.model, PARAMETERS[key]) for key in ENDS.values()}
-        ended = self._ended()
+        ended = self._earlier_summary()
         if ended is not None:
             return ended
         folder.tidy()
@@ -94,7 +94,7 @@ class _Training:
                 stopped = self.model.result_.status is Status.INTERRUPTED
                 if interrupts.signal is not None and not stopped:
                     raise KeyboardInterrupt  # it came after the last epoch
-                metrics = {} if stopped else self._judge(data, validation)
+                metrics = {} if stopped else self._evaluate(data, validation)
                 summary = self._summary(len(data), metrics)
                 folder.write_json(SUMMARY, summary)
         except AtOnce:
@@ -114,7 +114,7 @@ class _Training:
                 " or replace it by force."
             )
 
-    def _ended(self) -> dict[str, Any] | None:
+    def _earlier_summary(self) -> dict[str, Any] | None:
         """The summary of a run that has nothing left to do."""
         if not (self.folder.has(SUMMARY) and self.folder.has(MODEL)):
             return None
@@ -238,7 +238,7 @@ class _Training:
             "left_out": held_out.counts["left out"],
         }
 
-    def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:
+    def _evaluate(self, data: Data, validation: Data | None) -> dict[str, Any]:
         found = {}
         for name, own in (("train", data), ("validation", validation)):
             if own is not None:

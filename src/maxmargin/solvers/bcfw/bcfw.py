@@ -54,7 +54,7 @@ class BCFWState(CacheState):
 
 
 class OracleCache(Checked, BaseEstimator):
-    """Cache of the oracle's answers, for steps between them without calling it.
+    """Cache of the oracle's outputs, for steps between them without calling it.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class BCFW(Solver[BCFWState]):
         Whether to certify also the average of w since the last certificate (with weights
         proportional to k) and return the better of last and average.
     cache : OracleCache, "auto" or None, default="auto"
-        Cache of the oracle's answers; "auto" means `OracleCache()` unless `step` is "frank-wolfe".
+        Cache of the oracle's outputs; "auto" means `OracleCache()` unless `step` is "frank-wolfe".
     relaxation : float, default=1.5
         Length of the step "corrective", relative to the best one along the sum of its exchanges.
         Below 2 the dual still never decreases, and samples that share weights zigzag less.
@@ -139,7 +139,7 @@ class BCFW(Solver[BCFWState]):
     Notes
     -----
     If a call of the oracle costs far more than a step (`Oracle.is_expensive`, as with
-    `Structure.from_oracle` and `LinearProgram`), its answers for a certificate are used in the next
+    `Structure.from_oracle` and `LinearProgram`), its outputs for a certificate are used in the next
     epoch as well, averages are not tried, and there are more passes over cached vertices: this
     takes between a half and a tenth of the calls for the same gap (`python -m benchmarks
     expensive_oracle`).

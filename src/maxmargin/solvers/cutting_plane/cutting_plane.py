@@ -64,7 +64,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
         See above. "1-slack" needs few rounds where alpha is large, for any n; "n-slack" learns more
         from the same oracle calls, and has larger programs to solve.
     cache : OracleCache, "auto" or None, default="auto"
-        Cache of the oracle's answers; "auto" means `OracleCache()`. See Notes.
+        Cache of the oracle's outputs; "auto" means `OracleCache()`. See Notes.
     drop_after : int, default=50
         Number of rounds after which a cut without mass is dropped ("1-slack"), which does not
         change the dual.

@@ -36,12 +36,12 @@ class DerivationLayout(Frozen):
     fields = "n_parts", "heads", "tails", "part_ptr", "parts"
 
     def __init__(self, n_parts: int, heads: Any, tails: Any, part_ptr: Any, parts: Any):
-        (self.n_parts,) = _whole_numbers("n_parts", [n_parts], (1,)).tolist()
-        self.heads = read_only(_whole_numbers("heads", heads, (-1,)))
+        (self.n_parts,) = _check_integers("n_parts", [n_parts], (1,)).tolist()
+        self.heads = read_only(_check_integers("heads", heads, (-1,)))
         count = len(self.heads)
-        self.tails = read_only(_whole_numbers("tails", tails, (count, 2)))
-        self.part_ptr = read_only(_whole_numbers("part_ptr", part_ptr, (count + 1,)))
-        self.parts = read_only(_whole_numbers("parts", parts, (-1,)))
+        self.tails = read_only(_check_integers("tails", tails, (count, 2)))
+        self.part_ptr = read_only(_check_integers("part_ptr", part_ptr, (count + 1,)))
+        self.parts = read_only(_check_integers("parts", parts, (-1,)))
         self._check()
 
     @property
@@ -82,7 +82,7 @@ class DerivationLayout(Frozen):
         )
 
 
-def _whole_numbers(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _check_integers(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
     found = np.asarray(values)
     if found.size == 0:
         found = found.astype(np.int64)

@@ -29,7 +29,7 @@ class ParsingCommand(TaskCommand):
     title = "Dependency parsing"
     summary = "the head of every word of a sentence and its relation to it, as a tree"
     data_help = (
-        "Treebanks in CoNLL-U, plain or gzip: ten columns separated by tabs, a word a line, a blank"
+        "Treebanks in CoNLL-U, plain or gzip: ten columns between tabs, one line per word, a blank"
         " line after each sentence. Form, lemma, parts of speech and features of words are used;"
         " words written as one (3-4), words left out (8.1) and comments are passed over."
     )

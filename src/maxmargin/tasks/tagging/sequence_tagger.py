@@ -658,8 +658,8 @@ def _check_tags(
         row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
         i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
-        cure = " All tags must be known here." if flat[row] is None and not partial else ""
-        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{cure}")
+        hint = " All tags must be known here." if flat[row] is None and not partial else ""
+        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{hint}")
     return tags, learn_classes(np.array(known))[0].tolist()
 
 

@@ -50,7 +50,7 @@ const charts = (() => {
         this.low = low >= 0 && low <= 2 * air ? 0 : low - air;
         this.high = high + air;
       }
-      // marks between whole numbers of passes or calls would mean nothing
+      // marks between integer numbers of passes or calls would mean nothing
       Object.assign(this, { start, end, log, whole: values.every(Number.isInteger) });
     }
     at(value) {

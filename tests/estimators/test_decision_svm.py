@@ -511,3 +511,36 @@ def test_early_stopping_scores_the_weights_that_are_kept(prior):
     model = DecisionSVM(TopK(2), alpha=0.1, prior=prior, callbacks=[stopping])
     model.fit(X[:40], costs[:40])
     assert stopping.best_ == pytest.approx(model.score(X[40:], costs[40:]))
+
+
+@pytest.mark.parametrize(
+    "prior, domain, words",
+    [
+        ([0.3, 0.0], domains.L2Ball(0.28), "frozen goes with domains that bound each weight"),
+        ([-1.0, 0.0], domains.NonNegative(), "weight 0 is frozen at"),
+        ([1.0, 0.0], domains.Fixed([0], 0.0), "weight 0 is frozen at"),
+        ([0.3, 0.0], domains.NonNegative(), None),
+        ([-1.0, 0.0], domains.Box(-2.0, 0.5), None),
+    ],
+)
+def test_frozen_weights_are_not_moved_by_a_domain(prior, domain, words):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 4, 2))
+    costs = X @ [1.0, -1.0] + rng.normal(size=(6, 4))
+    options = {"alpha": 1e-3, "weights": "shared", "fit_intercept": False, "frozen": [0]}
+    model = DecisionSVM(TopK(1), prior=np.array(prior), domain=domain, **options)
+    if words is not None:
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, costs)
+        return
+    model.fit(X, costs)
+    assert model.coef_[0] == model.prior_[0]
+    assert domain.contains(model.coef_)
+    # the objective of the weights that are kept, over all outputs
+    scaled = (X - model.mean_) / model.scale_
+    theta, c = -2.0 * scaled @ model.coef_, costs / model.cost_scale_
+    best = c.min(axis=1)
+    chosen = theta[np.arange(6), c.argmin(axis=1)]
+    hinges = (theta + c).max(axis=1) - best - chosen
+    moved = model.coef_ - model.prior_
+    assert model.result_.primal == pytest.approx(hinges.mean() + 5e-4 * moved @ moved, rel=1e-6)

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
-from maxmargin.domains import Domain
-from maxmargin.domains.base import check_indices
+from maxmargin.domains import Box, Domain
+from maxmargin.domains.base import check_indices, check_limits
 from maxmargin.domains.shifted import Shifted
 from maxmargin.estimators.base import FUNCTION, StructuredSVM
 from maxmargin.estimators.decision.choice import choose_by_folds
@@ -97,7 +97,8 @@ class DecisionSVM(StructuredSVM):
         ``cost_coef_`` with the intercept as a last column, or 0 (None). "auto" is "least-squares"
         for the regret, else None.
     frozen : array_like of int, default=()
-        Numbers of the features whose weights stay those of the prior.
+        Numbers of the features whose weights stay those of the prior, which must be in the domain
+        if there is one; that must bound each weight by itself.
     fit_intercept : bool, default=True
         Learn a constant, for each part if parts have weights of their own.
     intercept_scaling : float, default=1.0
@@ -235,12 +236,16 @@ class DecisionSVM(StructuredSVM):
 
     def _pack(self, rows: Any, layouts: list[Layout], frozen: Any = ()) -> Any:
         packed = super()._pack(rows, layouts)
-        column = np.arange(packed.dim)  # the feature of each weight
+        factor = self._sign() * ~self._are_frozen(packed.dim, frozen)
+        return packed._replace(value=feature_values(packed) * factor[packed.global_index])
+
+    def _are_frozen(self, dim: int, frozen: Any) -> np.ndarray:
+        """Which weights are of features that are frozen."""
+        column = np.arange(dim)  # the feature of each weight
         shared = self.n_features_in_ if self.feature_map_.weights == "both" else 0
         if self.n_parts_:
-            column = np.append(column[:shared], column[: packed.dim - shared] // self.n_parts_)
-        factor = self._sign() * ~np.isin(column, frozen)
-        return packed._replace(value=feature_values(packed) * factor[packed.global_index])
+            column = np.append(column[:shared], column[: dim - shared] // self.n_parts_)
+        return np.isin(column, frozen)
 
     # -- what is known afterwards ------------------------------------------------------------------
     def _read(self, y: Any, layouts: list[Layout]) -> tuple[list[Any] | None, list[np.ndarray]]:
@@ -411,11 +416,11 @@ class DecisionSVM(StructuredSVM):
         """The problem whose weights are what is added to the prior's, which scores beforehand."""
         packed = self._pack(rows, layouts)
         offset = part_features(packed, packed.dim) @ self.prior_
-        if np.size(self.frozen):
-            packed = self._pack(
-                rows, layouts, check_indices("frozen", self.frozen, rows.n_columns + 1)
-            )
         domain = self.domain
+        if np.size(self.frozen):
+            frozen = check_indices("frozen", self.frozen, rows.n_columns + 1)
+            packed = self._pack(rows, layouts, frozen)
+            domain = self._freeze(domain, self._are_frozen(packed.dim, frozen))
         if domain is not None and self.prior_.any():
             domain = Shifted(domain, -self.prior_)
         return Problem(
@@ -429,6 +434,29 @@ class DecisionSVM(StructuredSVM):
             alpha=self.alpha_ if self.alpha == "cv" else float(self.alpha),
             domain=domain,
         )
+
+    def _freeze(self, domain: Domain | None, frozen: np.ndarray) -> Domain | None:
+        """The domain with frozen weights at those of the prior, where features do not see them."""
+        if domain is None:
+            return None
+        limits = check_limits(domain, len(frozen))
+        if limits is None or limits.radius < np.inf:
+            raise ValueError(
+                f"frozen goes with domains that bound each weight by itself, such as Box, Signs and"
+                f" Fixed, not with {type(domain).__name__}; leave out one of the two."
+            )
+        low, high = (np.array(own) if len(own) else np.full(len(frozen), far)
+                     for own, far in zip(limits[:2], (-np.inf, np.inf), strict=True))  # fmt: skip
+        outside = frozen & ((self.prior_ < low) | (self.prior_ > high))
+        if outside.any():
+            k = int(np.flatnonzero(outside)[0])
+            raise ValueError(
+                f"weight {k} is frozen at {self.prior_[k]:.6g}, the prior's, which is not between"
+                f" {low[k]:.6g} and {high[k]:.6g}, as the domain asks for. Change prior, frozen or"
+                " domain."
+            )
+        low[frozen] = high[frozen] = self.prior_[frozen]
+        return Box(low, high)
 
     def _losses(
         self, costs: list[Any] | None, decisions: list[np.ndarray], layouts: list[Layout]

@@ -382,3 +382,9 @@ def test_the_progress_bar_shows_calls_of_a_expensive_oracle(capsys, monkeypatch)
     # the probe, an epoch, a certificate that serves the next epoch, and the last one
     assert bar._calls == 6 + 3 * problem.n
     assert "calls of the oracle" in capsys.readouterr().err
+
+
+def test_a_score_that_is_no_number_is_refused():
+    stopping = EarlyStopping(DATA.X, DATA.y, lambda truth, found: float("nan"))
+    with pytest.raises(ValueError, match="the score of held-out samples is NaN"):
+        ChainSVM(callbacks=[stopping]).fit(DATA.X, DATA.y)

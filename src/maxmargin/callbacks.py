@@ -290,6 +290,8 @@ class EarlyStopping(Callback):
         assert self._score is not None
         w = run.newest
         score = self._score(w)
+        if np.isnan(score):
+            raise ValueError("EarlyStopping: the score of held-out samples is NaN; correct metric.")
         run.annotate(validation_score=score)
         if score >= self.best_:
             self.best_epoch_ = record.epoch

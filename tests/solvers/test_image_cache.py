@@ -6,7 +6,8 @@ from sklearn.base import clone
 
 from contract import problems
 from contract.cut_runs import outcome
-from maxmargin import Graph, GraphCutSVM, domains
+from maxmargin import Graph, GraphCutSVM, MulticlassSVM, domains
+from maxmargin.callbacks import Callback
 from maxmargin.domains.base import check_domain
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import save
@@ -388,3 +389,25 @@ def test_a_memory_of_the_other_kind_is_refused(written):
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="vertex_cache is not a VertexCache of"):
         resume(written)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("store", ["images", "vertices"])
+def test_the_dual_of_badly_scaled_features_never_falls(store):
+    """That of z itself: the run's bound is the best so far."""
+    duals = []
+
+    class Watch(Callback):
+        def on_record(self, run, record):
+            duals.append(run.problem.dual(run.state.points))
+
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(4, 2)) * 10.0 ** rng.choice([-6, 0, 3, 6], size=(4, 1))
+        X, y = np.vstack([X, X]), np.repeat([0, 1], 4)
+        solver = BCFW("frank-wolfe", cache=OracleCache(5, 3, store), random_state=seed)
+        alpha = float(10.0 ** rng.choice([-9, -6, -3]))
+        duals.clear()
+        model = MulticlassSVM(alpha=alpha, solver=solver, tol=1e-9, max_epochs=12, bias=False)
+        model.set_params(callbacks=[Watch()]).fit(X, y)
+        assert min(np.diff(duals), default=0.0) >= -1e-9 * max(1.0, *np.abs(duals))

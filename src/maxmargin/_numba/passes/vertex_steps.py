@@ -16,6 +16,9 @@ from maxmargin._numba.passes.vertex_cache import (
 )
 from maxmargin._numba.passes.weights import SQUARE, WEIGHTS, clip_weight, is_free, move_weights
 
+#: of the terms of a sum that cancels: what rounding may leave of it
+CANCELLED = 1e-12
+
 
 @compile_inlined
 def overshoot_length(start, active, step, score, before, relaxation):
@@ -129,10 +132,14 @@ def shift_masses(cache, i, rate, gap):
         if score[j] > score[high]:
             high = j
     curvature = gram[high * slots + high]
+    size = curvature
     for j in active:
         curvature -= 2.0 * mass[j] * gram[high * slots + j]
+        size += mass[j] * gram[j * slots + j]
         for k in active:
             curvature += mass[j] * mass[k] * gram[j * slots + k]
+    # rounding may leave less than there is of it: a step that is too long would lower the dual
+    curvature = max(curvature, CANCELLED * size)
     step = 1.0 if gap >= rate * curvature else gap / (rate * curvature)
     for j in active:
         mass[j] *= 1.0 - step

@@ -133,11 +133,11 @@ def command_line(n: int) -> None:
 _RUN = """
 import sys
 from maxmargin.cli.main import main
-from maxmargin.memory import peak
+from maxmargin.memory import peak_bytes
 try:
     sys.exit(main())
 finally:
-    print(peak() / 2**20, file=sys.stderr)
+    print(peak_bytes() / 2**20, file=sys.stderr)
 """
 
 

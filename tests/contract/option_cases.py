@@ -37,6 +37,7 @@ SECONDS = 120  # of the processor, after which a case counts as hanging, and end
 #: samples are laid out, which these then do not fit
 ALIASES = {"encoder": "encode", "decoder": "decode", "size": "parts", "groups": "group"}
 ALIASES |= {"tied": "parts", "n_edge_features": "weights", "n_pairs": "parts"}
+ALIASES |= {"siblings": "parts", "positions": "parts"}
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(12, 3))

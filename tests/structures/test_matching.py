@@ -26,11 +26,12 @@ def edges_of(layout):
 
 
 def caps_of(structure, layout):
+    """Caps of rows and columns; a node has at most as many links as the other side has nodes."""
     rows, columns = sides(layout)
     own = getattr(layout, "row_caps", None), getattr(layout, "column_caps", None)
     return (
-        np.full(rows, structure.row_cap) if own[0] is None else own[0],
-        np.full(columns, structure.column_cap) if own[1] is None else own[1],
+        np.minimum(np.full(rows, structure.row_cap) if own[0] is None else own[0], columns),
+        np.minimum(np.full(columns, structure.column_cap) if own[1] is None else own[1], rows),
     )
 
 

@@ -13,7 +13,7 @@ from maxmargin.tasks import SequenceTagger
 PROGRAM = """
 import io, sys
 from maxmargin import load
-from maxmargin.memory import peak
+from maxmargin.memory import peak_bytes
 from maxmargin.tasks.registry import find_task_command
 
 class Endless(io.RawIOBase):
@@ -41,7 +41,7 @@ model, count = load(sys.argv[1]), int(sys.argv[2])
 sink = Counted()
 found = find_task_command("tagging").predict(model, [io.BufferedReader(Endless(count), 1 << 16)],
     sink, {})
-print(found, sink.lines, peak() >> 20)
+print(found, sink.lines, peak_bytes() >> 20)
 """
 
 

@@ -152,6 +152,8 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         found = self.network_.n_nodes, self.network_.n_edges
         if found != (len(self.classes_), self.feature_map_.n_pairs):
             raise ValueError("network_ is not of as many labels and pairs as there are weights")
+        if not isinstance(self.sets_, bool):
+            raise ValueError("sets_ is neither True nor False")
 
     def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [self.network_] * len(rows.lengths)

@@ -166,7 +166,7 @@ def capacities():
     for count in rng.integers(3, 6, size=20).tolist():
         own = Knapsack(rng.integers(1, 6, size=count), int(rng.integers(4, 9)))
         X.append((rng.normal(size=(count, 2)), own))
-    values = [np.exp(x @ [1.0, -0.5]) * rng.uniform(0.3, 1.7, size=len(x)) for x, _ in X]
+    values = [3.0 + x @ [1.0, -0.5] + rng.normal(size=len(x)) for x, _ in X]
     return Kind(DecisionSVM(PerInstance(), "max", alpha=0.05), X, values)
 
 

@@ -318,7 +318,7 @@ class DecisionSVM(StructuredSVM):
         shape = (self.n_parts_, columns) if self.n_parts_ else (columns,)
         try:
             found = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found = np.empty(0)
         if found.shape != shape or not np.isfinite(found).all() or self.weights == "both":
             raise ValueError(

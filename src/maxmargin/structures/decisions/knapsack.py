@@ -65,7 +65,7 @@ class Knapsack(Selection):
             weights = np.atleast_2d(np.asarray(self.weights, dtype=float))
             capacity = np.asarray(self.capacity, dtype=float)
             capacity = np.broadcast_to(capacity, (len(weights),)).copy()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 "weights must be numbers of shape (m,) or (dimensions, m), capacity one number or"
                 " one for each dimension."

@@ -20,6 +20,7 @@ from maxmargin.tasks.registry import Option
 COMMAND = SimpleNamespace(
     name="fake",
     title="A fake",
+    estimator=lambda options: SimpleNamespace(alpha=0.25, tol=None),
     options=(
         Option("min-count", int, 1, "least count", of_data=True),
         Option("scale", float, 0.5, "scale"),
@@ -34,11 +35,18 @@ COMMAND = SimpleNamespace(
 def values_of(*arguments):
     seen = {}
     command = Command(
-        "fake", callback=seen.update, params=[*training_options(), *task_options(COMMAND)]
+        "fake", callback=seen.update, params=[*training_options(COMMAND), *task_options(COMMAND)]
     )
     with command.make_context("fake", list(arguments)) as context:
         command.invoke(context)
     return seen
+
+
+def test_the_help_tells_the_defaults_of_the_task():
+    said = {option.name: option.help for option in training_options(COMMAND)}
+    assert said["alpha"].endswith("[default: 0.25]")
+    assert said["seed"].endswith("[default: 0]")
+    assert "default" not in said["tol"]
 
 
 def test_what_is_not_given_is_not_in_the_configuration():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,13 @@ _METAVARS = {int: "N", float: "X", Path: "FILE", TIME: "TIME"}
 _TASK = "task_"
 
 
-def training_options() -> list[click.Parameter]:
-    """What `train` takes for every task."""
-    first = sorted(OF_RUNS, key=lambda own: own.name != "solver")
+def training_options(command: TaskCommand) -> list[click.Parameter]:
+    """What `train` takes for every task, with the defaults that this one has."""
+    model = command.estimator({})
+    first = [
+        replace(own, help=own.help + _default_text(own, model))
+        for own in sorted(OF_RUNS, key=lambda own: own.name != "solver")
+    ]
     return [
         *setting_options(first, "Data"),
         *setting_options(first, "Training"),
@@ -51,6 +56,12 @@ def training_options() -> list[click.Parameter]:
         config_option(),
         *_folder_options(),
     ]
+
+
+def _default_text(own: Setting, model: Any) -> str:
+    name = "solver" if own.kind == SOLVER else own.parameter
+    value = getattr(model, name, None) if own.default is None and name else own.default
+    return "" if value is None else f"  [default: {AUTO if value == 'cv' else value}]"
 
 
 def setting_options(

@@ -76,7 +76,7 @@ SETTINGS = (
     Setting("threads", int, "Threads; results do not depend on their number.", least=1, default=1,
             parameter="n_jobs", limit=True,
             comparison={"help": "Threads of each run.  [default: 1]"}),
-    Setting("worst", int, "Keep the N samples with the most errors for reports; by default 12.",
+    Setting("worst", int, "Keep the N samples with the most errors for reports.  [default: 12]",
             "Run folder", of="run"),
     Setting("test-size", int, "Test on this many of the samples that no size trains on.  [default:"
             " all of them]", "Data", least=1, of="comparison"),

@@ -44,7 +44,7 @@ def _command_of(command: TaskCommand) -> Command:
         files="Files of --data and --validation",
         callback=callback,
         help=f"{command.title}: {as_list_entry(command.summary)}.",
-        params=[*training_options(), *task_options(command)],
+        params=[*training_options(command), *task_options(command)],
         examples=command.examples,
     )
 

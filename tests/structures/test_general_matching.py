@@ -175,6 +175,17 @@ def test_scores_of_any_scale(scale):
     )
 
 
+def test_scores_far_below_zero_cost_no_digits():
+    rng, layout = np.random.default_rng(1), (8, np.transpose(np.triu_indices(8, 1)))
+    theta = rng.random(28)
+    theta[:3] = -1e20
+    forbidden = np.where(theta < 0, -np.inf, theta)
+    structure = GeneralMatching()
+    np.testing.assert_array_equal(
+        structure.maximize(theta, layout), structure.maximize(forbidden, layout)
+    )
+
+
 def test_forbidden_pairs_are_left_out():
     layout = (4, [(0, 1), (2, 3), (0, 2), (1, 3)])
     theta = np.array([5.0, -np.inf, 1.0, 1.0])

@@ -50,12 +50,12 @@ def round_weights(theta, weight, perfect):
     """Integer weights; those that no best matching needs are ABSENT. Returns what a unit is."""
     largest = 0.0
     for e in range(len(theta)):
-        if theta[e] != -np.inf:
+        weight[e] = 0 if theta[e] > 0.0 or (perfect and theta[e] != -np.inf) else ABSENT
+        if weight[e] == 0:
             largest = max(largest, abs(theta[e]))
     for e in range(len(theta)):
-        weight[e] = ABSENT
-        if theta[e] != -np.inf and (perfect or theta[e] > 0.0):
-            weight[e] = int(np.rint(theta[e] / largest * FINENESS)) if largest > 0.0 else 0
+        if weight[e] == 0 and largest > 0.0:
+            weight[e] = int(np.rint(theta[e] / largest * FINENESS))
     return largest / FINENESS
 
 

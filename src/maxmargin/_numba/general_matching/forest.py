@@ -71,7 +71,8 @@ def label_node(forest, top, label, entry):
     forest.label[top], forest.entry[top] = label, entry
     if label != OUTER:
         return
-    for v in range(len(forest.top)):
+    n = len(forest.top)
+    for v in range(top if top < n else 0, min(top + 1, n)):  # one node, or all of a blossom
         if forest.top[v] == top:
             forest.best[v] = NONE
             forest.queue[forest.counts[LAST]] = v

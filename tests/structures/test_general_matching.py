@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from maxmargin import GeneralMatchingSVM, Graph
+from maxmargin import GeneralMatchingSVM, Graph, Restriction
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.result import Status
 from maxmargin.structures import GeneralMatching, Network
@@ -202,6 +202,27 @@ def test_graphs_without_a_perfect_matching_are_refused():
         model.predict([np.ones((4, 4, 1)), np.ones((3, 3, 1))])
     with pytest.raises(SampleError, match=r"sample 0: .*node 2 has no partner"):
         model.fit([np.ones((4, 4, 1))], [[(0, 1)]])
+    star = Graph(np.zeros((4, 1)), [(0, 1), (0, 2), (0, 3)], np.ones((3, 1)))
+    with pytest.raises(InfeasibleError, match="sample 1: the graph has no perfect matching"):
+        model.predict([np.ones((4, 4, 1)), star])
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+def test_pairs_that_are_known_or_forbidden(perfect):
+    rng = np.random.default_rng(6)
+    X, y = list(rng.normal(size=(6, 6, 6, 2))), [[(0, 1), (2, 3), (4, 5)]] * 6
+    model, structure = GeneralMatchingSVM(perfect=perfect).fit(X, y), GeneralMatching(perfect)
+    edges = np.transpose(np.triu_indices(6, 1))
+    theta = np.column_stack([X[0][tuple(edges.T)], np.ones(15)]) @ model.coef_
+    restriction = Restriction(known=[(3, 0)], forbidden=[(1, 2)])
+    found = model.predict_restricted(X[:1], [restriction])[0]
+    z = structure.encode(found, (6, edges))
+    allowed = [v for v in structure.vertices((6, edges)) if v[2] == 1 and v[5] == 0]
+    assert z[2] == 1
+    assert z[5] == 0
+    assert theta @ z == pytest.approx(max(theta @ v for v in allowed))
+    with pytest.raises(InfeasibleError, match="sample 0: .*node 0 has more than one partner"):
+        model.predict_restricted(X[:1], [Restriction(known=[(0, 1), (0, 2)])])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.restrictions import Restriction, restrict_links
 from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.inputs import Graph
@@ -105,6 +106,10 @@ class GeneralMatchingSVM(StructuredSVM):
             return f"x[{j}, {k}, {column}]"
 
         return check_rows([features for features, _ in samples], name), layouts
+
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
+        # what is known need not be perfect
+        return restrict_links(restriction, GeneralMatching(), layout)
 
     def _agreement(
         self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None

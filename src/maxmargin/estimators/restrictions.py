@@ -28,10 +28,11 @@ class Restriction:
     known : dict, sequence of pairs or None, default=None
         Partial labels: {node: label} for estimators that label nodes, {token: tag} for
         `SequenceTagger`, {pixel or point: label} for `Segmenter`, {label: 0 or 1} for
-        `MultiLabelSVM`, and linked pairs (row, column) for `MatchingSVM` and `WordAligner`.
+        `MultiLabelSVM`, linked pairs (row, column) for `MatchingSVM` and `WordAligner`, and matched
+        pairs of nodes for `GeneralMatchingSVM`.
     forbidden : dict, collection or None, default=None
         {node: labels that it must not have}; for `MultiLabelSVM` labels that are off, for
-        `MatchingSVM` and `WordAligner` pairs that are not linked.
+        `MatchingSVM`, `WordAligner` and `GeneralMatchingSVM` pairs that are not linked.
     counts : dict or None, default=None
         {label: number of nodes with that label}, the number being an integer or (minimum, maximum),
         where None means no bound; for `MultiLabelSVM` {1: number of labels that are on}.

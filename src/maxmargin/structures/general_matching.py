@@ -135,6 +135,10 @@ class GeneralMatchingOracle(CompiledOracle):
         blossoms = graph.n_nodes // 2 + 1
         return graph.n_nodes, graph.n_edges + 16 * graph.n_nodes + 13 * blossoms + 4
 
+    def check_layout(self, layout: Any) -> None:
+        if self.structure.perfect:
+            self.maximize(np.zeros(self.structure.n_parts(layout)), layout)
+
     def memory_size(self, layout: Any) -> int:
         # the prices of the nodes, from which the next call starts
         return _graph_of(layout).n_nodes

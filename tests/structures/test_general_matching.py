@@ -257,6 +257,19 @@ def test_graphs_and_arrays_give_the_same_model():
         one.predict([arrays[0], np.zeros((3, 4, 2))])
 
 
+@pytest.mark.filterwarnings("ignore:the model was trained by margins")
+def test_probabilities_are_a_matrix_of_pairs():
+    x = np.zeros((4, 4, 1))
+    x[1, 2] = 20.0
+    model = GeneralMatchingSVM(bias=False).fit([x], [[(1, 2)]])
+    edges = [(0, 1), (2, 1)]
+    graph = Graph(np.zeros((3, 1)), edges, 1e4 * np.array([[-1.0], [1.0]]))
+    full, sparse = (model.predict_marginals([own])[0].round(1) for own in (1e3 * x, graph))
+    assert full[1, 2] == full[2, 1] == 1.0
+    assert not full[[1, 2]][:, [0, 3]].any()
+    assert sparse.tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
 @pytest.mark.parametrize("perfect", [False, True])
 def test_the_best_k_of_small_graphs(perfect):
     rng, structure = np.random.default_rng(5), GeneralMatching(perfect=perfect)

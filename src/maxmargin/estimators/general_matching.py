@@ -47,7 +47,8 @@ class GeneralMatchingSVM(StructuredSVM):
     A sample x is an array of shape (n_nodes, n_nodes, n_features), the features of every pair, of
     which those with j < k are read, or a `Graph` whose edges are the pairs that may be matched and
     whose `edge_features` describe them; its node features are not used. A target y is an array of
-    shape (m, 2), the matched pairs. `score` is the F1 score of the pairs, over all samples.
+    shape (m, 2), the matched pairs. `score` is the F1 score of the pairs, over all samples;
+    `predict_marginals` gives symmetric matrices (n_nodes, n_nodes) of the probabilities of pairs.
 
     Parameters
     ----------
@@ -110,6 +111,12 @@ class GeneralMatchingSVM(StructuredSVM):
     def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
         # what is known need not be perfect
         return restrict_links(restriction, GeneralMatching(), layout)
+
+    def _as_marginals(self, p: np.ndarray, layout: Any) -> np.ndarray:
+        """P(pair), a symmetric matrix of all nodes."""
+        found = np.zeros((layout.n_nodes, layout.n_nodes))
+        found[tuple(layout.edges.T)] = p[:, 0]
+        return found + found.T
 
     def _agreement(
         self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None

@@ -102,6 +102,7 @@ def test_cells():
         (2000, "scans", "2,000 scans"),
         (0, "scans", "0 scans"),
         (1, "edge features", "1 edge feature"),
+        (1, "families", "1 family"),
         (1, "pairs without links", "1 pair without links"),
     ],
 )

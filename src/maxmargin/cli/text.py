@@ -96,8 +96,9 @@ def count_nouns(number: int, noun: str) -> str:
 
 
 def count_plurals(number: int, plural: str) -> str:
-    """`2 scans`, `1 scan`, `1 pair without links`: the first plural loses its s."""
-    name = re.sub(r"s\b", "", plural, count=1) if number == 1 else plural
+    """`2 scans`, `1 scan`, `1 family`, `1 pair without links`: the first plural is singular."""
+    found = re.sub(r"(ie)?s\b", lambda end: "y" if end[1] else "", plural, count=1)
+    name = found if number == 1 else plural
     return f"{number:,} {name}"
 
 

@@ -26,6 +26,8 @@ def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
     run = tmp_path / "run"
     call("train", "folding", "--data", train, "--out", run, "--max-epochs", 6)
     found = json.loads(call("evaluate", run, held, "--json").stdout)
+    described = dict(json.loads((run / "summary.json").read_text())["tables"][-1]["rows"])
+    assert described["sequences learned from, at most"] == "200"
     scores = {own["name"]: own["value"] for own in found["metrics"]}
     assert scores["f1"] > 0.9
     for kind in ("dbn", "ct"):

@@ -127,6 +127,7 @@ class FoldingCommand(TaskCommand):
         other, close, crossing, sequences = model.left_out_.tolist()
         rows = [
             ["features of loops", f"{model.n_features_in_:,}"],
+            ["sequences learned from, at most", f"{model.max_samples or 'all'}"],
             ["predicted pairs", "may cross" if model.crossing else "are nested"],
             ["true pairs left out: crossing others", f"{crossing:,}"],
             ["with too few bases between them", f"{close:,}"],

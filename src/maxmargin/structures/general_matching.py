@@ -211,10 +211,10 @@ def _graph_of(layout: Any) -> Network:
 
 def _degree_rows(graph: Network, perfect: bool) -> Constraints:
     """The constraints of single nodes."""
-    degrees = np.zeros((graph.n_nodes, graph.n_edges))
-    degrees[graph.edges.T, np.arange(graph.n_edges)] = 1.0
-    upper = np.ones(graph.n_nodes)
-    return Constraints(sparse.csr_array(degrees), upper if perfect else -np.inf * upper, upper)
+    n, m = graph.n_nodes, graph.n_edges
+    places = graph.edges.T.ravel(), np.tile(np.arange(m), 2)
+    degrees, upper = sparse.csr_array((np.ones(2 * m), places), shape=(n, m)), np.ones(n)
+    return Constraints(degrees, upper if perfect else -np.inf * upper, upper)
 
 
 def _odd_rows(graph: Network, inside: np.ndarray) -> Constraints:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from maxmargin import GeneralMatchingSVM, Graph, Restriction
+from maxmargin import GeneralMatchingSVM, Graph, Restriction, StructuredSVM
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.result import Status
-from maxmargin.structures import GeneralMatching, Network
+from maxmargin.structures import GeneralMatching, Network, Restricted, RestrictedLayout
 
 
 def draw(rng, most):
@@ -132,6 +132,17 @@ def test_the_optimum_of_the_reference_is_that_of_bcfw(n, perfect):
     assert best.result_.relative_gap < 1e-8
     assert proven.result_.status is Status.CONVERGED
     assert proven.result_.dual - 1e-9 <= best.result_.primal <= proven.result_.primal + 1e-9
+
+
+def test_the_reference_of_restricted_matchings_lists_their_constraints():
+    rng, edges = np.random.default_rng(0), np.transpose(np.triu_indices(5, 1))
+    layout = RestrictedLayout(Network(5, edges), off=[3])
+    X, y = [(x, layout) for x in rng.normal(size=(5, 10, 2))], [[(0, 1), (2, 3)]] * 5
+    best, proven = (
+        StructuredSVM(Restricted(GeneralMatching()), alpha=1.0, solver=solver, tol=1e-6).fit(X, y)
+        for solver in ("qp", "bcfw")
+    )
+    assert best.result_.primal == pytest.approx(proven.result_.primal, rel=1e-5)
 
 
 def call_compiled(structure, layout, theta, memory):

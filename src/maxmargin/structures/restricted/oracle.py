@@ -46,6 +46,8 @@ class RestrictedOracle(Oracle):
         return self.inner.layout_as_ints(inner_layout(layout))
 
     def has(self, ability: str) -> bool:
+        if ability == "separate":  # the structure inside knows no rules
+            return False
         return self.has("maximize") if ability == "project" else self.inner.has(ability)
 
     def maximize(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from maxmargin import GeneralMatchingSVM, Graph, Restriction, StructuredSVM
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.result import Status
-from maxmargin.structures import GeneralMatching, Network, Restricted, RestrictedLayout
+from maxmargin.structures import Constraints, GeneralMatching, Network, Restricted, RestrictedLayout
 
 
 def draw(rng, most):
@@ -299,3 +299,30 @@ def test_the_best_k_of_small_graphs(perfect):
         for z, score in found:
             structure.encode(structure.decode(z, layout), layout)
             assert z[1:] @ theta[1:] == pytest.approx(score)
+
+
+ALL_OF_FOUR = np.transpose(np.triu_indices(4, 1))
+
+
+class AtMostOnePair(GeneralMatching):
+    """Matchings of a single pair, by a method of the class."""
+
+    def maximize(self, theta, layout):
+        z = np.zeros(len(theta))
+        z[np.argmax(theta)] = theta.max() > 0
+        return z
+
+    def constraints(self, layout):
+        return Constraints(np.ones((1, self.n_parts(layout))), [-np.inf], [1.0])
+
+
+def test_outputs_of_a_subclass_are_not_separated_by_odd_sets():
+    assert not AtMostOnePair().oracle().has("separate")
+    assert GeneralMatching().oracle().has("separate")
+    rng = np.random.default_rng(3)
+    layout = Network(4, ALL_OF_FOUR)
+    X = [(rng.normal(size=(6, 2)), layout) for _ in range(6)]
+    y = [np.array([ALL_OF_FOUR[int(np.argmax(x @ [1.0, -1.0]))]]) for x, _ in X]
+    found = StructuredSVM(AtMostOnePair(), solver="qp", alpha=0.1).fit(X, y).result_
+    other = StructuredSVM(AtMostOnePair(), alpha=0.1, tol=1e-6, max_epochs=500).fit(X, y).result_
+    assert found.primal == pytest.approx(other.primal, rel=1e-5)

@@ -102,6 +102,10 @@ def test_bad_symbols():
         NestedLayout(5, [(0, 4)], [0, 1])
     with pytest.raises(ValueError, match="n_symbols"):
         NestedLayout(5, [(0, 4)], [0, 1, 2, 0, 0], 2)
+    with pytest.raises(ValueError, match="n_symbols must be an integer from 3 to"):
+        NestedLayout(5, [(0, 4)], [0, 1, 2, 0, 0], 3.5)
+    with pytest.raises(ValueError, match="symbols must be below"):
+        NestedLayout(5, [(0, 4)], [0, 1, 200, 0, 0])
 
 
 @pytest.mark.parametrize(

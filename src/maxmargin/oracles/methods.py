@@ -52,6 +52,8 @@ class MethodOracle(Wrapper):
         return ability in self.methods
 
     def has(self, ability: str) -> bool:
+        if ability == "separate" and "maximize" in self.methods:  # perhaps of other outputs
+            return False
         return self._is_made_of_methods(ability) or self.inner.has(ability)
 
     def compiled_function(self, ability: str) -> Any | None:

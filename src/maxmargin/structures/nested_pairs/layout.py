@@ -43,11 +43,16 @@ class NestedLayout(Frozen):
         self.pairs = _check_pairs(pairs, self.n_positions)
         self.symbols = _check_symbols(symbols, self.n_positions)
         known = 0 if self.symbols is None else int(self.symbols.max(initial=0)) + 1
-        self.n_symbols = known if n_symbols is None else int(n_symbols)
-        if not known <= self.n_symbols <= (MOST_SYMBOLS if known else 0):
+        most = MOST_SYMBOLS if known else 0
+        if known > most:
+            raise ValueError(f"symbols must be below {most}, found {known - 1}.")
+        if n_symbols is not None and not (
+            isinstance(n_symbols, int | np.integer) and known <= n_symbols <= most
+        ):
             raise ValueError(
-                f"n_symbols={n_symbols!r} must be from {known} to {MOST_SYMBOLS if known else 0}."
+                f"n_symbols must be an integer from {known} to {most}, found {n_symbols!r}."
             )
+        self.n_symbols = known if n_symbols is None else int(n_symbols)
 
     @property
     def n_parts(self) -> int:

@@ -20,6 +20,7 @@ from maxmargin import (
     StructuredSVM,
     TreeSVM,
 )
+from maxmargin.datasets import make_string_pairs, make_treebank
 from maxmargin.domains import L1Ball, L2Ball, NonNegative, Product
 from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming
@@ -42,14 +43,19 @@ from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.tasks import (
     AlignmentFeatures,
+    ConstituencyParser,
+    DependencyParser,
     ImageGraphs,
     PointGraphs,
+    RNAFolder,
     Segmenter,
     SequenceTagger,
+    StringAligner,
     WordAligner,
     WordVectors,
     orthogonal_map,
 )
+from maxmargin.validation.brackets import parse_tree
 
 
 class Case(NamedTuple):
@@ -221,6 +227,16 @@ def _points(**options: Any) -> Case:
     return _case(model, X, [x[:, 2] > 1 for x in X])
 
 
+def _brackets() -> tuple[Any, Any]:
+    trees = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))", "(S (NP (NNS dogs)) (VP (VBP bark)))"]
+    return [parse_tree(tree).words() for tree in trees] * 3, trees * 3
+
+
+def _bases() -> tuple[Any, Any]:
+    sequences = ["GGGAAAUCCC", "GCGCAAAAGCGC", "AUGGCAAAGCCAU"]
+    return sequences, ["(((....)))", "((((....))))", "..(((...))).."]
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "chain": _chain,
     "chain warm": lambda: _chain(warm_start=True),
@@ -271,6 +287,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "images tables": lambda: _images(tables=True, warm_start=True),
     "points": _points,
     "points plain": lambda: _points(knots=0),
+    "heads": lambda: _case(DependencyParser(max_epochs=3, bits=10), *make_treebank(6)),
+    "spans": lambda: _case(ConstituencyParser(max_epochs=3, min_count=1), *_brackets()),
+    "strings": lambda: _case(StringAligner(max_epochs=3), *make_string_pairs(6)),
+    "bases": lambda: _case(RNAFolder(max_epochs=3), *_bases()),
     **{make.__name__: lambda make=make: _case(*make().few(max_epochs=3))
        for make in found_list("ESTIMATORS")},
 }  # fmt: skip

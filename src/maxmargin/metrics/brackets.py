@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from maxmargin.drawing.text_tables import align_cells
 from maxmargin.validation.brackets import Node, clean_tree, fold_tree, parse_tree
 
 __all__ = ["BracketScores", "bracket_scores"]
@@ -32,6 +33,11 @@ class BracketScores(NamedTuple):
     recall: float
     exact: float
     n_constituents: int
+
+    def __str__(self) -> str:
+        shares = [f"{own:.2%}" for own in self[:4]]
+        rows = [["constituents", "F1", "precision", "recall", "sentences all right"]]
+        return "\n".join(align_cells([*rows, [f"{self.n_constituents:,}", *shares]]))
 
 
 def bracket_scores(truth: Sequence[Any], predicted: Sequence[Any]) -> BracketScores:

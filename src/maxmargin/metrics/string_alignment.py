@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.drawing.text_tables import align_cells
+
 __all__ = ["StringAlignmentScores", "string_alignment_scores"]
 
 
@@ -29,6 +31,12 @@ class StringAlignmentScores(NamedTuple):
     pairs_f1: float
     n_pairs: int
     n_matches: int
+
+    def __str__(self) -> str:
+        shares = [f"{own:.2%}" for own in self[:4]]
+        rows = [["pairs", "matches", "exactly right", "precision", "recall", "F1"]]
+        rows += [[f"{self.n_pairs:,}", f"{self.n_matches:,}", *shares]]
+        return "\n".join(align_cells(rows))
 
 
 def string_alignment_scores(

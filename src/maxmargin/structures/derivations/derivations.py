@@ -32,6 +32,11 @@ class Derivations(Structure):
     Derivations that differ have parts that differ, if each step that is a choice has a part of its
     own. Otherwise `marginals`, `log_partition` and `k_best` count an output once for each of its
     derivations.
+
+    `encode` refuses what is no mixture of derivations. Where parts count more than once, a mixture
+    may have whole numbers that no derivation has, and is taken: to find out whether some derivation
+    has just given parts is as hard as an exact cover, whose sets are steps and whose elements are
+    parts.
     """
 
     def _make_oracle(self) -> DerivationOracle:
@@ -64,7 +69,7 @@ class Derivations(Structure):
         return np.repeat(np.arange(len(times)), times)
 
     def why_infeasible(self, z: np.ndarray, layout: DerivationLayout) -> str:
-        # of zeros and ones, z scores more here than any other output
+        # among outputs of zeros and ones, z scores more here than any other
         near = self.oracle().maximize(2.0 * np.asarray(z) - 1.0, layout)[0]
         if np.array_equal(near, z) or in_hull(self, z, near, layout):
             return ""

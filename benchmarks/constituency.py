@@ -76,20 +76,21 @@ def _parse() -> None:
         zip(*((a, b) for a, b in zip(*own, strict=True) if len(a) <= LONGEST), strict=True)
         for own in data
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    for guided in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            start = time.process_time()
+            parser = ConstituencyParser(guided=guided).fit(sentences, trees)
+        trained = time.process_time() - start
         start = time.process_time()
-        parser = ConstituencyParser().fit(sentences, trees)
-    trained = time.process_time() - start
-    start = time.process_time()
-    scores = bracket_scores(truth, parser.predict(others))
-    rate = len(others) / (time.process_time() - start)
-    print(
-        f"  trained on {len(trees)} sentences in {trained:.0f} CPU s,"
-        f" {parser.result_.certificate()}; F1 {scores.f1:.2%} (precision {scores.precision:.2%},"
-        f" recall {scores.recall:.2%}) of {len(truth)}, {rate:.0f} sentences/s; peak"
-        f" {peak_bytes() / 2**20:.0f} MB"
-    )
+        scores = bracket_scores(truth, parser.predict(others))
+        rate = len(others) / (time.process_time() - start)
+        print(
+            f"  {'two trees' if guided else 'one tree'}: trained on {len(trees)} sentences in"
+            f" {trained:.0f} CPU s, {parser.result_.certificate()}; F1 {scores.f1:.2%} (precision"
+            f" {scores.precision:.2%}, recall {scores.recall:.2%}) of {len(truth)}, {rate:.0f}"
+            f" sentences/s; peak {peak_bytes() / 2**20:.0f} MB"
+        )
     grammar = Grammar([binarise(parse_tree(tree)) for tree in trees], sentences)
     found = [grammar.parse(sentence) for sentence in others]
     scores = bracket_scores(truth, found)

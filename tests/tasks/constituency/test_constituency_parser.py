@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from maxmargin.cli.main import root
 from maxmargin.datasets import load_treebank
 from maxmargin.exceptions import SampleError
 from maxmargin.metrics import bracket_scores
-from maxmargin.structures.constituents import span_numbers
+from maxmargin.structures.constituents import list_spans, span_numbers
 from maxmargin.tasks import ConstituencyParser
 from maxmargin.tasks.constituency.spans import SpanFeatures, simplify_label
 from maxmargin.validation.brackets import (
@@ -93,6 +94,70 @@ def test_early_stopping_scores_held_out_sentences():
     assert stopping.best_ > 0.8
 
 
+# -- two trees -------------------------------------------------------------------------------------
+def test_first_trees_are_of_parsers_that_did_not_see_the_sentence(monkeypatch):
+    seen, first_trees = [], ConstituencyParser._first_trees
+
+    def watched(self, sentences, features):
+        seen.append([SENTENCES.index(own) for own in sentences])
+        return first_trees(self, sentences, features)
+
+    monkeypatch.setattr(ConstituencyParser, "_first_trees", watched)
+    ConstituencyParser(tol=np.inf).fit(SENTENCES, TREES)
+    assert len(seen) == 2
+    assert sum(map(len, seen)) == len(SENTENCES)
+
+
+def test_the_second_tree_knows_the_first(parser):
+    alone = ConstituencyParser(guided=False).fit(SENTENCES, TREES)
+    assert alone.guide_.shape == (0,)
+    assert parser.guide_.shape == parser.coef_.shape
+    assert alone.n_features_in_ < parser.n_features_in_
+    other = copy(parser)
+    other.guide_ = -parser.guide_
+    assert other.predict_k_best(OTHERS, 1) != parser.predict_k_best(OTHERS, 1)
+    # a first model has all features that do not tell of trees, and no others
+    assert np.flatnonzero(parser.guide_).max() < alone.coef_.size
+
+
+def test_scores_are_those_of_the_rows_that_models_learn_from(parser):
+    rows, _, _ = parser._rows(OTHERS, parser._check_truth(OTHER_TREES, OTHERS))
+    expected = parser.model_.decision_function(rows)
+    found = [score for ((_, score),) in parser.predict_k_best(OTHERS, 1)]
+    assert found == pytest.approx(list(expected))
+
+
+def test_one_sentence_has_one_tree_and_time_is_for_both():
+    assert not len(ConstituencyParser(min_count=1).fit(SENTENCES[:1], TREES[:1]).guide_)
+    own = ConstituencyParser(time_limit=100.0).fit(SENTENCES, TREES)
+    assert 0.0 < own.model_.time_limit < 100.0
+    assert ConstituencyParser(time_limit=1e-6).fit(SENTENCES, TREES).predict(OTHERS[:1])
+
+
+def test_features_of_a_first_tree_are_those_of_plain_loops():
+    tree = [(0, 6, 0), (0, 3, 1), (3, 6, 2), (0, 2, 3), (4, 6, 4)]
+    tree += [(k, k + 1, 5) for k in range(6)]
+    found = SpanFeatures(40).hash_guided([("a", "A")] * 6, np.array(tree))
+    label = {(a, b): k for a, b, k in tree}
+    rows = []
+    for i, j in zip(*list_spans(6), strict=True):
+        inside = [own for own in label if i <= own[0] and own[1] <= j and own != (i, j)]
+        places = [
+            (i, j),
+            (i, max((b for a, b in inside if a == i), default=None)),
+            (min((a for a, b in inside if b == j), default=None), j),
+            (min((a for a, b in label if b == i), default=None), i),
+            (j, max((b for a, b in label if a == j), default=None)),
+        ]
+        crossing = sum(a < i < b < j or i < a < j < b for a, b in label)
+        rows.append([*map(label.get, places), min(crossing, 3)])
+    columns = {0: [0], 1: [0, 5], 4: [0, 1, 2], 5: [0, 3], 6: [0, 4], 7: [3, 1, 2], 8: [1, 2, 4]}
+    for column, kind in columns.items():
+        values = [tuple(row[k] for k in kind) for row in rows]
+        pairs = {*zip(found[:, column].tolist(), values, strict=True)}
+        assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
 @pytest.mark.parametrize(
     ("sentences", "trees", "words"),
     [
@@ -120,7 +185,11 @@ def test_forged_models_are_refused(parser):
     for name, value in {
         "numbers_": np.where(parser.numbers_ == 0, -1, parser.numbers_),
         "labels_": parser.labels_[1:],
+        "guide_": parser.guide_[1:],
+        "guide_ ": parser.guide_.astype(np.float32),
+        " guide_": np.full(len(parser.guide_), np.nan),
     }.items():
+        name = name.strip()
         changed.__dict__.update(parser.__dict__ | {name: value})
         if name == "numbers_":
             changed.numbers_ = parser.numbers_ + np.int32(10**6)
@@ -248,6 +317,17 @@ def test_rare_chains_are_learned_where_asked_for():
     assert short.predict(sentences[:1]) == ["(S (VB go))"]
     full = ConstituencyParser(min_count=1, min_chain_count=2).fit(sentences, trees)
     assert full.predict(sentences[:1]) == ["(S (VP (VB go)))"]
+
+
+def test_rare_chains_and_scores_are_told_in_words(parser, caplog):
+    trees = ["(S (NP (NX (NN dog))) (VP (VB go)))"] * 5 + ["(S (VP (VB go)))"]
+    sentences = [[("dog", "NN"), ("go", "VB")]] * 5 + [[("go", "VB")]]
+    with caplog.at_level("INFO", "maxmargin"):
+        ConstituencyParser(min_count=1).fit(sentences, trees)
+    assert "1 chains of labels, of 1 spans, are learned as their first label" in caplog.text
+    names, figures = str(parser.report(OTHERS, OTHER_TREES)).splitlines()
+    assert names.split()[:4] == ["constituents", "F1", "precision", "recall"]
+    assert figures.split()[1].endswith("%")
 
 
 def test_trees_of_other_sentences_are_refused():

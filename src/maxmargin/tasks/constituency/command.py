@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from maxmargin.formats.text_lines import decoded_lines, name_of, open_unpacked
 from maxmargin.metrics import bracket_scores
 from maxmargin.tasks import ConstituencyParser
-from maxmargin.tasks.command import OBJECTIVE, Data, TaskCommand
+from maxmargin.tasks.command import OBJECTIVE, Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table, share_metric
 from maxmargin.tasks.sample_names import name_samples
 from maxmargin.validation.brackets import (
@@ -42,7 +42,10 @@ class ConstituencyCommand(TaskCommand):
         "evaluate runs/wsj other.mrg --json",
     )
     score_name = "F1 score of constituents"
-    options = (OBJECTIVE,)
+    options = (
+        Option("guided", bool, True, "Predict twice, the second time beside the first tree."),
+        OBJECTIVE,
+    )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         if not paths:
@@ -53,7 +56,8 @@ class ConstituencyCommand(TaskCommand):
         return _data(*map(list, zip(*read, strict=True)))
 
     def estimator(self, options: Mapping[str, Any]) -> ConstituencyParser:
-        return ConstituencyParser(objective=self.with_defaults(options)["objective"])
+        options = self.with_defaults(options)
+        return ConstituencyParser(guided=options["guided"], objective=options["objective"])
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
@@ -98,6 +102,7 @@ class ConstituencyCommand(TaskCommand):
         rows = [
             ["labels of spans", f"{len(model.labels_):,}"],
             ["features of spans", f"{model.n_features_in_:,}"],
+            ["predicted trees of a sentence", "two" if len(model.guide_) else "one"],
         ]
         return [Table(title="The parser", columns=["", ""], rows=rows, note="")]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +18,9 @@ from maxmargin.metrics import BracketScores, bracket_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Constituents
 from maxmargin.structures.constituents import list_spans, span_numbers
-from maxmargin.tasks.base import Prepared, StructureTask
+from maxmargin.tasks.base import Prepared
 from maxmargin.tasks.constituency.spans import SpanFeatures, SpanRows, check_labels, simplify_label
+from maxmargin.tasks.guided import GuidedTask
 from maxmargin.tasks.parsing.tokens import check_sentences
 from maxmargin.validation.brackets import (
     Node,
@@ -46,8 +49,10 @@ Sentences = Sequence[Sequence[Any]]
 #: columns to which features are hashed, as a power of two
 _BITS = 22
 
+logger = logging.getLogger("maxmargin")
 
-class ConstituencyParser(StructureTask):
+
+class ConstituencyParser(GuidedTask):
     """Constituency parser: labelled spans by a large margin over all binary trees.
 
     Minimises over the weights w of features of spans and labels ::
@@ -68,13 +73,17 @@ class ConstituencyParser(StructureTask):
         ``BCFW(cache=OracleCache(size=10, passes=1))``.
     tol : float, default=0.03
         Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=20
+    max_epochs : int, default=30
         Largest number of passes over the sentences.
     min_count : int, default=3
         Features that fewer true spans have are left out.
     min_chain_count : int, default=5
         Chains of labels over the same words, such as S+VP, that fewer true spans have are learned
         and predicted as their first label alone, unless none is more frequent.
+    guided : bool, default=True
+        Whether trees are predicted twice: the second time with features of the first tree, so that
+        spans know what is above, below and beside them there. In training it is of parsers that
+        did not see the sentence, one for each half.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, trees)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -87,6 +96,8 @@ class ConstituencyParser(StructureTask):
     labels_ : ndarray of shape (n_labels,)
         Labels of spans: of constituents, of chains of them joined by "+", and of spans that binary
         trees need beside them.
+    guide_ : ndarray of shape (n_weights,)
+        Weights of the first trees; empty if not `guided`.
     numbers_ : ndarray of int32
         Column of each hash of a feature, -1 for none.
 
@@ -101,8 +112,10 @@ class ConstituencyParser(StructureTask):
     ['(S (NP (DT the) (NN dog)) (VP (VBZ sleeps)))']
     """
 
+    _folds, _first_epochs = 2, 5  # as good as more
     model_: Any
     labels_: np.ndarray
+    guide_: np.ndarray
     numbers_: np.ndarray
 
     def __init__(
@@ -110,12 +123,13 @@ class ConstituencyParser(StructureTask):
         alpha: Penalty | None = None,
         solver: str | Solver | None = None,
         tol: NonNegativeOrInf = 0.03,
-        max_epochs: CountOrZero = 20,
+        max_epochs: CountOrZero = 30,
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
         min_count: Count = 3,
         min_chain_count: Count = 5,
+        guided: bool = True,
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
@@ -125,6 +139,7 @@ class ConstituencyParser(StructureTask):
         self._store_shared(locals())
         self.min_count = min_count
         self.min_chain_count = min_chain_count
+        self.guided = guided
         self.objective = objective
 
     def fit(
@@ -147,6 +162,7 @@ class ConstituencyParser(StructureTask):
             The fitted estimator.
         """
         check_options(self)
+        started = perf_counter()
         words = check_words(sentences)
         nodes = check_trees(trees, words)
         weight = check_sample_weight(sample_weight, len(words))
@@ -156,23 +172,57 @@ class ConstituencyParser(StructureTask):
         words, nodes = [words[i] for i in kept], [nodes[i] for i in kept]
         spans = [binarise(node) for node in nodes]
         labels = _learn_labels(spans, self.min_chain_count)
-        numbers = self._number_features(words, spans)
-        learned = {"labels_": np.array(labels, dtype=str), "numbers_": numbers}
+        targets = [_targets(own, labels) for own in spans]
+        hashes = map(SpanFeatures(_BITS).hash_spans, words)
+        numbers = self._number_features(hashes, targets, np.full(1 << _BITS, -1, dtype=np.int32))
+        learned = {
+            "labels_": np.array(labels, dtype=str), "numbers_": numbers, "guide_": np.empty(0)
+        }  # fmt: skip
+        guides: list[np.ndarray] = []
+        if self.guided and len(words) >= self._folds:
+            guides = self._fit_guides(words, targets, learned, self._time_left(started))
         model = self._make_model(len(words), len(labels))
-        rows, targets, _ = self._knowing(learned, model)._rows(words, nodes)
-        self._fit_model(model, learned, rows, targets, weight[kept])
+        rows = self._knowing(learned, model)._span_rows(words, guides)
+        left = self._time_left(started)
+        self._fit_model(model, learned, rows, targets, weight[kept], time_limit=left)
         return self
 
-    def _number_features(self, words: list[Any], spans: list[Any]) -> np.ndarray:
-        """Number the features that enough true spans have."""
-        counts, features = np.zeros(1 << _BITS, dtype=np.int64), SpanFeatures(_BITS)
-        for sentence, own in zip(words, spans, strict=True):
-            i, j = np.array([span[:2] for span in own]).T
-            hashes = features.hash_spans(sentence)[span_numbers(i, j, len(sentence))]
-            np.add.at(counts, hashes.ravel(), 1)
-        often = np.flatnonzero(counts >= min(self.min_count, counts.max()))
-        numbers = np.full(1 << _BITS, -1, dtype=np.int32)
-        numbers[often] = np.arange(len(often))
+    def _fit_guides(
+        self, words: list[Any], targets: list[Any], learned: dict[str, Any], seconds: float | None
+    ) -> list[np.ndarray]:
+        """First trees of parsers that did not see the sentence; learns the weights of them all."""
+        found: list[Any] = [None] * len(words)
+        model = self._make_model(len(words), len(learned["labels_"]))
+        first = self._knowing(learned, model)
+
+        def prepare(chosen: Sequence[int]) -> tuple[Any, Any]:
+            return first._span_rows([words[i] for i in chosen]), [targets[i] for i in chosen]
+
+        def predict(w: np.ndarray, seen: list[int], held: list[int]) -> None:
+            first.guide_ = w
+            trees = first._first_trees([words[i] for i in held], SpanFeatures(_BITS))
+            for i, tree in zip(held, trees, strict=True):
+                found[i] = tree
+
+        guide = self._fit_guide(model, len(words), seconds, prepare, predict)
+        hashes = map(SpanFeatures(_BITS).hash_guided, words, found)
+        numbers = learned["numbers_"] = self._number_features(hashes, targets, first.numbers_)
+        # a feature of some span may share its hash with one that has a number now
+        size = (int(numbers.max()) + 1) * len(first.labels_)
+        learned["guide_"] = np.pad(guide, (0, size - len(guide)))
+        return found
+
+    def _number_features(
+        self, hashes: Iterable[np.ndarray], targets: list[np.ndarray], known: np.ndarray
+    ) -> np.ndarray:
+        """Number the features that enough true spans have, after those that are known."""
+        counts = np.zeros(1 << _BITS, dtype=np.int64)
+        for own, spans in zip(hashes, targets, strict=True):
+            i, j, _ = spans.T
+            np.add.at(counts, own[span_numbers(i, j, (len(spans) + 1) // 2)].ravel(), 1)
+        often = np.flatnonzero((counts >= min(self.min_count, counts.max())) & (known < 0))
+        numbers = known.copy()
+        numbers[often] = np.arange(len(often)) + known.max() + 1
         return numbers
 
     def _make_model(self, n: int, labels: int) -> StructuredSVM:
@@ -263,15 +313,30 @@ class ConstituencyParser(StructureTask):
     def _rows(self, inputs: list[Any], truth: list[Any]) -> Prepared:
         kept, labels = [i for i, own in enumerate(inputs) if own], self.labels_.tolist()
         words = [inputs[i] for i in kept]
-        rows = SpanRows(SpanFeatures(_BITS), words, self.numbers_, len(labels))
         targets = [_targets(binarise(truth[i]), labels) for i in kept]
-        return LaidOutRows(rows, rows.layouts), targets, kept
+        guides = self._first_trees(words, SpanFeatures(_BITS))
+        return self._span_rows(words, guides), targets, kept
+
+    def _span_rows(self, words: list[Any], guides: Sequence[np.ndarray] = ()) -> LaidOutRows:
+        rows = SpanRows(SpanFeatures(_BITS), words, self.numbers_, len(self.labels_), guides)
+        return LaidOutRows(rows, rows.layouts)
+
+    def _first_trees(self, sentences: list[Any], features: SpanFeatures) -> list[np.ndarray]:
+        """Spans of the first tree of each sentence; none if not guided."""
+        structure, labels, found = Constituents(), len(self.labels_), []
+        oracle, w = structure.oracle(), self.guide_.reshape(-1, labels)
+        for words in sentences if len(w) else ():
+            rows, layout = SpanRows(features, [words], self.numbers_, labels), (len(words), labels)
+            z, _ = oracle.maximize((rows.matrix @ w).ravel(), layout)
+            found.append(structure.decode(z, layout))
+        return found
 
     def _scores(self, inputs: Any) -> Iterator[tuple[Any, np.ndarray]]:
         labels, features = len(self.labels_), SpanFeatures(_BITS)
         w = as_dense(self.model_.coef_).reshape(-1, labels)
         for words in check_words(inputs):
-            rows = SpanRows(features, [words], self.numbers_, labels)
+            guides = self._first_trees([words] if words else [], features)
+            rows = SpanRows(features, [words], self.numbers_, labels, guides)
             yield words, (rows.matrix @ w).ravel() if words else np.empty(0)
 
     def _layout(self, sample: Any) -> tuple[int, int] | None:
@@ -300,6 +365,7 @@ class ConstituencyParser(StructureTask):
         size = columns * len(self.labels_)
         if as_dense(self.model_.coef_).shape != (size,) or self.numbers_.max() != columns - 1:
             raise ValueError("ConstituencyParser: the model has another number of features")
+        self._check_guide(size)
 
 
 def check_words(sentences: Any) -> list[list[tuple[str, str]]]:
@@ -366,6 +432,12 @@ def _learn_labels(spans: list[Any], min_chain_count: int) -> list[str]:
     least = min([min_chain_count, max(chains, default=1)])  # few sentences have few of a chain
     known = [own for own, count in counts.items() if "+" not in own or count >= least]
     tops = {label.split("+")[0] for label in counts}
+    rare = {own: count for own, count in counts.items() if own not in known}
+    if rare:
+        logger.info(
+            "%d chains of labels, of %d spans, are learned as their first label: fewer than %d"
+            " spans have each (min_chain_count)", len(rare), sum(rare.values()), least,
+        )  # fmt: skip
     return sorted({"", *known, *tops})
 
 

@@ -46,9 +46,15 @@ class SpanFeatures:
     def __init__(self, bits: int):
         self.bits = bits
         self._codes: dict[str, int] = {}
+        self._last: tuple[Any, np.ndarray] = None, np.empty(0)
 
     def hash_spans(self, sentence: Sequence[tuple[str, str]]) -> np.ndarray:
         """Numbers of the features of each span, (n_spans, n_features), from 0 to 2 ** bits - 1."""
+        if self._last[0] is not sentence:  # both trees of a sentence need them
+            self._last = sentence, self._hash_spans(sentence)
+        return self._last[1]
+
+    def _hash_spans(self, sentence: Sequence[tuple[str, str]]) -> np.ndarray:
         n = len(sentence)
         forms = self._encode(["<"] * 2 + [form.lower() for form, _ in sentence] + [">"] * 2)
         ends = self._encode(["<"] * 2 + [form.lower()[-3:] for form, _ in sentence] + [">"] * 2)
@@ -75,6 +81,32 @@ class SpanFeatures:
         ]  # fmt: skip
         with np.errstate(over="ignore"):
             return np.stack([self._mix(k, kind) for k, kind in enumerate(kinds, 1)], axis=1)
+
+    def hash_guided(self, sentence: Sequence[tuple[str, str]], guide: np.ndarray) -> np.ndarray:
+        """The same for what another tree, the guide, has there, (2 n - 1, 3) of (i, j, label)."""
+        n, (i, j) = len(sentence), list_spans(len(sentence))
+        tags = self._encode(["<", *(tag for _, tag in sentence), ">"])
+        label, place = np.zeros((n + 1, n + 1), dtype=np.int64), np.arange(n + 1)
+        label[guide[:, 0], guide[:, 1]] = guide[:, 2] + 1  # 0 is no span of the guide
+        # end of its longest span that begins at i and ends at j or before; the same from the right
+        stop = np.maximum.accumulate(np.where(label, place, 0), axis=1)
+        start = np.minimum.accumulate(np.where(label, place[:, None], n)[::-1], axis=0)[::-1]
+        own, split = label[i, j], stop[i, j - 1]
+        left, right = label[i, split], label[start[i + 1, j], j]
+        before, after = label[start[0, i], i], label[j, stop[j, n]]
+        count = np.pad(np.cumsum(np.cumsum(label > 0, axis=0), axis=1), (1, 0))
+        crossing = count[i, j] - count[i, i + 1] + count[j, n + 1] - count[i + 1, n + 1]
+        crossing = np.minimum(crossing - count[j, j + 1] + count[i + 1, j + 1], 3)
+        length = np.minimum(j - i, 5) + (j - i > 10) + (j - i > 20)
+        first, last, outer, middle = tags[i + 1], tags[j], (tags[i], tags[j + 1]), tags[split + 1]
+        kinds = [
+            (own,), (own, crossing), (own, length), (own, first, last), (own, left, right),
+            (own, before), (own, after), (before, left, right), (left, right, after),
+            (own, middle), (left, middle, right), (own, before, after),
+            (crossing, first, last), (own, *outer),
+        ]  # fmt: skip
+        with np.errstate(over="ignore"):
+            return np.stack([self._mix(k, kind) for k, kind in enumerate(kinds, 64)], axis=1)
 
     def _encode(self, texts: list[str]) -> np.ndarray:
         found = [self._codes.get(text) for text in texts]
@@ -110,13 +142,20 @@ def _count_marks(tags: list[str], i: np.ndarray, j: np.ndarray) -> tuple[np.ndar
 class SpanRows(SampleRows):
     """A row for each span of each sentence, made where they are asked for.
 
-    numbers : column of each hash, -1 for none. n_labels : of a span.
+    numbers : column of each hash, -1 for none. n_labels : of a span. guides : trees whose spans
+    are features, too; none if it is empty.
     """
 
     def __init__(
-        self, features: SpanFeatures, sentences: Sequence[Any], numbers: np.ndarray, n_labels: int
-    ):  # fmt: skip
+        self,
+        features: SpanFeatures,
+        sentences: Sequence[Any],
+        numbers: np.ndarray,
+        n_labels: int,
+        guides: Sequence[np.ndarray] = (),
+    ):
         self._features, self._sentences, self._numbers = features, sentences, numbers
+        self._guides = guides
         self.layouts: list[Layout] = [(len(own), n_labels) for own in sentences]
         self.lengths = np.array([n * (n + 1) // 2 for n, _ in self.layouts], dtype=np.int64)
         self.n_columns = int(numbers.max()) + 1
@@ -128,6 +167,9 @@ class SpanRows(SampleRows):
     def part(self, first: int, last: int) -> Rows:
         """The rows of some of the sentences."""
         hashes = [self._features.hash_spans(own) for own in self._sentences[first:last]]
+        guides = zip(self._sentences[first:last], self._guides[first:last], strict=False)
+        for k, own in enumerate(guides):
+            hashes[k] = np.hstack([hashes[k], self._features.hash_guided(*own)])
         columns = self._numbers[np.concatenate(hashes)]
         columns.sort(axis=1)
         kept = columns >= 0

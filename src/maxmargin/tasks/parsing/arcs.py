@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ class Arcs(NamedTuple):
     structure: Dependencies
     relations: Relations | None = None
 
-    def select(self, chosen: list[int]) -> Arcs:
+    def select(self, chosen: Sequence[int]) -> Arcs:
         """Those of some of the sentences."""
         ptr = self.coded.ptr
         rows = np.concatenate([np.arange(ptr[i], ptr[i + 1]) for i in chosen])

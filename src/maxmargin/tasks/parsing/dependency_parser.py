@@ -10,17 +10,16 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 
 from maxmargin._numba.parsing import arc_features
 from maxmargin.callbacks import Callback
 from maxmargin.estimators import MulticlassSVM, StructuredSVM
-from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import attachment_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Dependencies
 from maxmargin.structures.dependencies.heads import lift_arcs
-from maxmargin.tasks.base import Prepared, StructureTask
+from maxmargin.tasks.base import Prepared
+from maxmargin.tasks.guided import GuidedTask
 from maxmargin.tasks.parsing.arcs import Arcs, first_structure
 from maxmargin.tasks.parsing.reports import ParsingReport
 from maxmargin.tasks.parsing.rows import Relations, learn_longest, number_features, relation_rows
@@ -59,11 +58,9 @@ Trees = Sequence[Any]
 Bits = Annotated[int, Bounds(8, 26)]
 #: columns of the relations' features, as a power of two, and features for each word of a treebank
 _RELATION_BITS, _PER_WORD = 17, 64
-#: parts of the training sentences that have first trees of their own, and epochs for those
-_FOLDS, _FIRST_EPOCHS = 3, 8
 
 
-class DependencyParser(StructureTask):
+class DependencyParser(GuidedTask):
     """Dependency parser: heads by a large margin over all trees, then relations by another.
 
     Minimises over the weights w of features of arcs ::
@@ -235,7 +232,7 @@ class DependencyParser(StructureTask):
         count = number_features(coded, flat, guides, numbers, 0)
         structure = Dependencies(bool(projective), bool(self.single_root))
         arcs = Arcs(coded, own, learned["longest_"], numbers, first_structure(structure))
-        if self.guided and len(own) >= _FOLDS:
+        if self.guided and len(own) >= self._folds:
             true = [heads[i] for i in used], [relations[i] for i in used]
             guide, guides = self._fit_guides(arcs, *true, count, self._time_left(started))
             count = number_features(coded, flat, guides, numbers, count)
@@ -247,11 +244,6 @@ class DependencyParser(StructureTask):
             time_limit=self._time_left(started),
         )  # fmt: skip
         return self
-
-    def _time_left(self, started: float) -> float | None:
-        if self.time_limit is None:
-            return None
-        return max(self.time_limit - (perf_counter() - started), 1e-3)
 
     def _fit_guides(
         self,
@@ -268,30 +260,26 @@ class DependencyParser(StructureTask):
         """
         none, n = np.empty(0, dtype=np.int64), len(arcs.heads)
         found: list[np.ndarray] = [none] * n
-        seconds = None if seconds is None else seconds / (2 * (_FOLDS + 1))
-        model = self._model(arcs.structure, n).set_params(
-            max_epochs=min(_FIRST_EPOCHS, self.max_epochs), random_state=self.random_state,
-            time_limit=None if seconds is None else 0.7 * seconds,
-        )  # fmt: skip
         lifted = arcs._replace(heads=[lift_arcs(own) for own in arcs.heads])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            for fold in range(_FOLDS):
-                chosen = [i for i in range(n) if i % _FOLDS != fold]
-                seen, held = lifted.select(chosen), [i for i in range(n) if i % _FOLDS == fold]
-                own = clone(model).fit(seen.rows(none, count), seen.heads)
-                labeler = self._fit_labeler(
-                    seen.coded, [heads[i] for i in chosen], [relations[i] for i in chosen],
-                    None, None if seconds is None else 0.3 * seconds,
-                )["labeler_"]  # fmt: skip
-                others = arcs.select(held)._replace(relations=Relations.of(labeler))
-                cuts = np.cumsum(others.coded.lengths)[:-1]
-                trees = np.split(others.predict(own.coef_), cuts)
-                for k, (i, tree) in enumerate(zip(held, trees, strict=True)):
-                    found[i] = tree
-                    arcs.coded.part(i, i + 1).codes[:] = others.coded.part(k, k + 1).codes
-            whole = clone(model).fit(lifted.rows(none, count), lifted.heads)
-        return whole.coef_, np.concatenate(found)
+        of_model, of_labeler = (None if seconds is None else k * seconds for k in (0.7, 0.15))
+
+        def prepare(chosen: Sequence[int]) -> tuple[Any, Any]:
+            seen = lifted.select(chosen)
+            return seen.rows(none, count), seen.heads
+
+        def predict(w: np.ndarray, seen: list[int], held: list[int]) -> None:
+            labeler = self._fit_labeler(
+                arcs.select(seen).coded, [heads[i] for i in seen], [relations[i] for i in seen],
+                None, None if of_labeler is None else of_labeler / (self._folds + 1),
+            )["labeler_"]  # fmt: skip
+            others = arcs.select(held)._replace(relations=Relations.of(labeler))
+            trees = np.split(others.predict(w), np.cumsum(others.coded.lengths)[:-1])
+            for k, (i, tree) in enumerate(zip(held, trees, strict=True)):
+                found[i] = tree
+                arcs.coded.part(i, i + 1).codes[:] = others.coded.part(k, k + 1).codes
+
+        guide = self._fit_guide(self._model(arcs.structure, n), n, of_model, prepare, predict)
+        return guide, np.concatenate(found)
 
     def _bits(self, n_words: int) -> int:
         if self.bits is not None:
@@ -480,10 +468,7 @@ class DependencyParser(StructureTask):
         known = self.n_features_in_
         if count < 2 or count & (count - 1) or numbers.max() >= known:
             raise ValueError("DependencyParser: numbers_ is not what fit leaves")
-        guide = self.guide_
-        fitting = guide.shape in ((0,), (known,)) and guide.dtype == np.float64
-        if not fitting or not np.isfinite(guide).all():
-            raise ValueError("DependencyParser: guide_ is not what fit leaves")
+        self._check_guide(known)
         if self.labeler_ is not None:
             check_option("DependencyParser: labeler_", self.labeler_, MulticlassSVM)
             width, size = self.labeler_.n_features_in_, self.labeler_.coef_.shape[-1]

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import best_time, data_folder
+from benchmarks.measure import best_time, data_folder, exponent
 from maxmargin.datasets import load_treebank
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.memory import peak_bytes
+from maxmargin.memory import peak_bytes, reset_peak, resident_bytes
 from maxmargin.metrics import bracket_scores
 from maxmargin.structures import Constituents
 from maxmargin.tasks import ConstituencyParser
 from maxmargin.validation.brackets import binarise, build_tree, parse_tree
 
-LENGTHS, LONGEST = (50, 100, 200), 40
+LENGTHS, LONGEST, LONG = (50, 100, 200), 40, 300
 
 
 def main() -> None:
@@ -40,6 +40,7 @@ def main() -> None:
 
 def _compare_with_c() -> None:
     print("  words    C us   ours us  (times)   sums us")
+    times = []
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "spans.so"
         source = Path(__file__).with_name("plain_spans.c")
@@ -59,6 +60,9 @@ def _compare_with_c() -> None:
             assert calls[0]() == calls[1]()
             a, b, c = (1e6 * best_time(call) for call in calls)
             print(f"  {n:5} {a:8.1f} {b:9.1f} {b / a:8.2f} {c:9.1f}")
+            times.append((b, c))
+    best, sums = (exponent(LENGTHS, own) for own in zip(*times, strict=True))
+    print(f"  growth: best trees {best:.2f}, sums {sums:.2f}")
 
 
 def _call(ability: str, theta: np.ndarray, n: int) -> Any:
@@ -91,6 +95,11 @@ def _parse() -> None:
             f" {scores.precision:.2%}, recall {scores.recall:.2%}) of {len(truth)}, {rate:.0f}"
             f" sentences/s; peak {peak_bytes() / 2**20:.0f} MB"
         )
+    reset_peak()
+    start, before = time.process_time(), resident_bytes()
+    parser.predict([[word for own in others for word in own][:LONG]])
+    more = (peak_bytes() - before) / 2**20
+    print(f"  {LONG} words: {time.process_time() - start:.2f} CPU s, {more:.0f} MB more")
     grammar = Grammar([binarise(parse_tree(tree)) for tree in trees], sentences)
     found = [grammar.parse(sentence) for sentence in others]
     scores = bracket_scores(truth, found)

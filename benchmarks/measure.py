@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
     return min(times)
 
 
-def exponent(sizes: list[float], values: list[float]) -> float:
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """p of the power law values ~ sizes ** p, by least squares on logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 

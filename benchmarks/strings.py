@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import best_time, data_folder
+from benchmarks.measure import best_time, data_folder, exponent
 from maxmargin.datasets import load_string_pairs
-from maxmargin.memory import peak_bytes
+from maxmargin.memory import peak_bytes, reset_peak, resident_bytes
 from maxmargin.structures import PairAlignment
 from maxmargin.tasks import StringAligner
 from maxmargin.tasks.strings.symbols import tabulate_similarity
@@ -59,6 +59,7 @@ def _call(ability: str, theta: np.ndarray, layout: tuple[int, int]) -> Callable[
 
 def _compare_with_c() -> None:
     print("  symbols     C ns   ours ns (times)  sums ns, per pair of symbols")
+    growth = []
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "gotoh.so"
         source = Path(__file__).with_name("plain_gotoh.c")
@@ -82,6 +83,9 @@ def _compare_with_c() -> None:
             times = [best_time(own) for own in (plain, ours, _call("marginals", theta, (n, n)))]
             a, b, c = (1e9 * own / n**2 for own in times)
             print(f"  {n:7} {a:8.1f} {b:9.1f} {b / a:7.2f} {c:9.1f}")
+            growth.append(times[1:])
+    best, sums = (exponent(LENGTHS[2:], own) for own in zip(*growth[2:], strict=True))
+    print(f"  growth from {LENGTHS[2]} symbols on: best alignments {best:.2f}, sums {sums:.2f}")
 
 
 def _compare_with_libraries() -> None:
@@ -145,3 +149,10 @@ def _learn(name: str, folds: int) -> None:
         f" {np.mean(found):.4f}; {trained / folds:.0f} CPU s a fold, peak"
         f" {peak_bytes() / 2**20:.0f} MB"
     )
+    if name == "homstrad_struct":
+        a, b = ((2000 * data.pairs[0][side])[:2000] for side in (0, 1))
+        reset_peak()
+        start, before = time.process_time(), resident_bytes()
+        aligner.predict([(a, b)])
+        more = (peak_bytes() - before) / 2**20
+        print(f"  2000 x 2000 symbols: {time.process_time() - start:.1f} CPU s, {more:.0f} MB more")

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import maxmargin
 from maxmargin import DecisionSVM, domains
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.exceptions import SampleError
+from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.structures import Knapsack, Matching, PerInstance, ShortestPath, Structure, TopK
 
 
@@ -544,3 +544,36 @@ def test_frozen_weights_are_not_moved_by_a_domain(prior, domain, words):
     hinges = (theta + c).max(axis=1) - best - chosen
     moved = model.coef_ - model.prior_
     assert model.result_.primal == pytest.approx(hinges.mean() + 5e-4 * moved @ moved, rel=1e-6)
+
+
+def test_probabilities_of_parts_are_calibrated_by_costs_or_by_decisions():
+    X, costs = instances(160)
+    model = DecisionSVM(PATH, alpha=0.01).fit(X[:80], costs[:80])
+    best = model.decide(costs[80:])
+
+    def loss():
+        p = np.array(model.predict_marginals(X[80:]))[:, :, 0]
+        return -np.log(np.where(best == 1, p, 1 - p)).mean()
+
+    with pytest.warns(UncalibratedWarning):
+        before = loss()
+    found = model.calibrate(X[80:], costs[80:]).temperature_
+    assert loss() < before
+    assert model.calibrate(X[80:], decisions=best).temperature_ == found
+    weighted = model.calibrate(X[80:], costs[80:], [np.ones(len(own)) for own in best])
+    assert weighted.temperature_ == found
+    with pytest.raises(ValueError, match="give costs, or decisions=, or both"):
+        model.calibrate(X[80:])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.calibrate(X[:0], costs[:0])
+
+
+def test_other_numbers_of_costs_are_named_with_the_sample_and_the_cure():
+    X, costs = instances(20)
+    count = costs.shape[1]
+    words = f"ShortestPath has {count} parts, one for each of its edges, found {count - 1}. Give as"
+    with pytest.raises(SampleError, match=f"sample 0: {words}"):
+        DecisionSVM(PATH).fit(X, costs[:, 1:])
+    model = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
+    with pytest.raises(SampleError, match=f"sample 1: {words}"):
+        model.decide([costs[0], costs[1, 1:]])

@@ -134,6 +134,10 @@ class TaskCommand(ABC):
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         """Read labelled samples; a ValueError names the file, the line and the remedy."""
 
+    def read_held_out(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        """The same of validation and test data, which may have files of options of their own."""
+        return self.read(paths, options)
+
     @abstractmethod
     def estimator(self, options: Mapping[str, Any]) -> Any:
         """An estimator, not fitted, with the task's own options."""

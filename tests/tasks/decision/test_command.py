@@ -161,3 +161,26 @@ def test_columns_in_another_order_are_refused(run, tmp_path, capsys):
         costs = ["--costs", write(tmp_path / "costs.csv", COSTS[60:])]
         assert main(["evaluate", str(run / "run"), x, *costs, "--json"]) == status
     assert "its features are b, a, c, expected a, b, c, in this order" in capsys.readouterr().err
+
+
+def test_validation_has_costs_of_its_own(run, tmp_path, capsys):
+    x, costs = write(tmp_path / "x.csv", X[60:], "a,b,c"), write(tmp_path / "c.csv", COSTS[60:])
+    names = "a,b,c," + ",".join(f"cost {k}" for k in range(12))
+    joined = write(tmp_path / "joined.csv", np.column_stack([X[60:], COSTS[60:]]), names)
+    data = ["--data", str(run / "x.csv"), "--costs", str(run / "costs.csv")]
+    settings = [*data, "--structure", "shortest-path:3x3", "--alpha", "0.01", "--quiet"]
+    found = []
+    for k, held in enumerate((["--validation-costs", costs, "--validation", x],
+                              ["--validation", joined])):  # fmt: skip
+        out = tmp_path / f"run{k}"
+        assert main(["train", "decision", *settings, *held, "--out", str(out)]) == 0
+        found.append(json.loads((out / "summary.json").read_text())["metrics"]["validation"])
+        model = load(out / "model.maxmargin")
+        assert found[k]["regret"] == pytest.approx(model.regret(X[60:], COSTS[60:]))
+    assert found[0] == found[1]
+    files = json.loads((tmp_path / "run0" / "data.json").read_text())["files"]
+    assert files[-1]["path"].endswith("c.csv")
+    capsys.readouterr()
+    out = ["--out", str(tmp_path / "none")]
+    assert main(["train", "decision", *settings, "--validation", x, *out]) == 2
+    assert "x.csv: costs are missing; give --validation-costs FILE" in capsys.readouterr().err

@@ -161,7 +161,7 @@ class _Training:
         validation, counts = None, None
         if "validation" in self.config:
             paths = [Path(path) for path in self.config["validation"]]
-            validation = self.command.read(paths, self.options)
+            validation = self.command.read_held_out(paths, self.options)
             counts = validation.counts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")

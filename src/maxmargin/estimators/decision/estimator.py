@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._numba.packed_samples import Points
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.domains import Box, Domain
 from maxmargin.domains.base import check_indices, check_limits
@@ -32,6 +33,7 @@ from maxmargin.estimators.decision.inputs import (
 )
 from maxmargin.estimators.decision.mistakes import find_mistakes
 from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales, scale_rows
+from maxmargin.estimators.probabilities import Method
 from maxmargin.exceptions import SampleError
 from maxmargin.features import DecisionFeatures, FeatureMap
 from maxmargin.features.base import feature_values, part_features
@@ -225,6 +227,12 @@ class DecisionSVM(StructuredSVM):
             given = check_decision_layouts(given, rows.lengths)
         return rows, given
 
+    def _layout_of(self, i: int, n_parts: int) -> Layout:
+        try:
+            return self.structure_.layout_of(n_parts)
+        except ValueError as error:
+            raise SampleError.of(i, f": {error}") from error
+
     def _n_labels(self) -> int:
         return self.n_parts_
 
@@ -391,7 +399,7 @@ class DecisionSVM(StructuredSVM):
         self.intercept_scaling_ = self.intercept_scaling
         self.layout_, self.n_parts_ = None, 0
         if self.feature_map_.per_instance:
-            self.layout_ = self.structure_.layout_of(count_parts(self.structure_, y))
+            self.layout_ = self._layout_of(0, count_parts(self.structure_, y))
         rows, given = self._check_X(X)
         self._learn_names(X)
         layouts = self._layouts(rows, given)
@@ -553,7 +561,7 @@ class DecisionSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         if not is_list(costs) or any(np.ndim(own) != 1 for own in costs):
             raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
-        layouts = [self.structure_.layout_of(len(own)) for own in costs]
+        layouts = [self._layout_of(i, len(own)) for i, own in enumerate(costs)]
         found = self._read(costs, layouts)[1] if layouts else []
         return stack_outputs([self._output(*own) for own in zip(found, layouts, strict=True)])
 
@@ -587,6 +595,45 @@ class DecisionSVM(StructuredSVM):
             0 for the best decisions, else negative.
         """
         return super().score(X, costs, sample_weight)
+
+    def calibrate(  # type: ignore[override]
+        self,
+        X: Any,
+        costs: Any = None,
+        node_weight: Any = None,
+        *,
+        decisions: Any = None,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> DecisionSVM:
+        """Fit the probabilities that parts are chosen in the best decision to other instances.
+
+        Sets ``temperature_``, the divisor of scores in `predict_marginals`, so that the mean of
+        -log P over all parts is least. Predicted costs and decisions do not change.
+
+        Parameters
+        ----------
+        costs : array_like of shape (n_instances, n_parts) or list, default=None
+            True costs, or values if ``sense="max"``, by which the best decisions are found.
+        node_weight : list of array_like or None, default=None
+            Weight of each part, one array per instance; None means 1.
+        decisions : array_like of shape (n_instances, n_parts) or list, default=None
+            Decisions that were made; None means the best ones by the costs.
+
+        Returns
+        -------
+        DecisionSVM
+            The estimator itself.
+        """
+        check_is_fitted(self, "coef_")
+        made = self._read(Instances(costs, decisions), self._layouts(*self._check_X(X)))[1]
+        return super().calibrate(
+            X, made, node_weight, method=method, n_draws=n_draws, random_state=random_state
+        )
+
+    def _truth(self, targets: Any, layouts: list[Layout]) -> Points:
+        return as_points(targets)
 
     def _validation_score(self, stopping: EarlyStopping) -> Any:
         score = super()._validation_score(stopping)

@@ -54,6 +54,8 @@ class DecisionCommand(TaskCommand):
     examples = (
         "train decision --data instances.csv --costs costs.csv --structure shortest-path:5x5"
         " --out RUN",
+        "train decision --data instances.csv --costs costs.csv --structure shortest-path:5x5"
+        " --validation later.csv --validation-costs later_costs.csv --out RUN",
         "train decision --data days.npz --structure knapsack:weights.csv --sense max --out RUN",
         "predict RUN new.csv > decisions.csv",
         "evaluate RUN test.csv --costs test_costs.csv --json",
@@ -68,6 +70,14 @@ class DecisionCommand(TaskCommand):
             f"Costs of the parts, known afterwards, one file per data file: {COSTS}.",
             many=True,
             of_data=True,
+            kept=False,
+        ),
+        Option(
+            "validation-costs",
+            Path,
+            (),
+            "The same for the files of --validation, or of --test in comparisons.",
+            many=True,
             kept=False,
         ),
         Option("sense", ("min", "max"), "min", "Whether costs are minimised or values maximised."),
@@ -111,6 +121,15 @@ class DecisionCommand(TaskCommand):
             raise ValueError("files have costs of different numbers of parts, or none.")
         X = np.concatenate([own.X for own in found])
         return _data(X, np.concatenate(known) if known else None, found[0].names)
+
+    def read_held_out(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        found = self.read(paths, {**options, "costs": options.get("validation-costs")})
+        if found.outputs is None:
+            raise ValueError(
+                f"{paths[0]}: costs are missing; give --validation-costs FILE, {COSTS}, or columns"
+                " called cost..."
+            )
+        return found
 
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         self.check_truth(data, "data")

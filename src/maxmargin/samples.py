@@ -421,7 +421,7 @@ class Samples:
         ability: str = "maximize",
         **visits: Any,
     ) -> Any:
-        """Visit samples in turn: in one compiled pass if the oracle is compiled, else one by one.
+        """Visit samples in turn: in one compiled pass where a compiled oracle is called.
 
         Parameters
         ----------
@@ -444,11 +444,11 @@ class Samples:
         Returns
         -------
         object
-            What `compiled` returned; None if the oracle is in Python.
+            What `compiled` returned; None if samples were visited one by one.
         """
         workspace = self.workspace(ability)
         function = self.oracle.compiled_function(ability)
-        if function is not None:
+        if function is not None and visits.get("known") is None:
             return compiled(function, workspace)
         if score is None:
             found = ((i, 0.0) for i in order)

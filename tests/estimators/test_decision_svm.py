@@ -13,6 +13,7 @@ from sklearn.base import clone
 import maxmargin
 from maxmargin import DecisionSVM, domains
 from maxmargin.callbacks import EarlyStopping
+from maxmargin.estimators.decision import choice
 from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.structures import Knapsack, Matching, PerInstance, ShortestPath, Structure, TopK
 
@@ -577,3 +578,17 @@ def test_other_numbers_of_costs_are_named_with_the_sample_and_the_cure():
     model = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
     with pytest.raises(SampleError, match=f"sample 1: {words}"):
         model.decide([costs[0], costs[1, 1:]])
+
+
+def test_alpha_has_the_least_hinge_unless_its_regret_is_worse_than_the_prior_s():
+    noise = np.tile([-1.0, 1.0], 8)  # of sixteen instances: a standard error of sums is 4
+    hinge = np.add.outer([30.0, 20.0, 10.0, 12.0], np.zeros(16))
+    regret = np.add.outer([3.0, 2.0, 2.5, 1.0], np.zeros(16))
+    assert choice._choose_place(hinge, regret) == 2
+    regret[2] = 3.2 + noise  # above the prior's, but not surely
+    assert choice._choose_place(hinge, regret) == 2
+    regret[2] = 3.3 + noise
+    assert choice._choose_place(hinge, regret) == 1
+    regret[1] = 3.1
+    assert choice._choose_place(hinge, regret) == 0
+    assert choice._choose_place(hinge[:1], regret[:1]) == 0

@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pytest
 
-from maxmargin import StructuredSVM
+from maxmargin import DecisionSVM, StructuredSVM
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.result import Status
+from maxmargin.samples import Samples
 from maxmargin.solvers import BCFW, CuttingPlane
-from maxmargin.structures import Structure
+from maxmargin.structures import Knapsack, Structure
 from reference.oracles import best_two
 
 RNG = np.random.default_rng(0)
@@ -93,3 +94,27 @@ def test_a_time_limit_keeps_what_is_certified():
     assert model.result_.status is Status.TIME_LIMIT
     assert np.isfinite(model.result_.gap)
     assert model.result_.gap >= 0
+
+
+def test_known_outputs_spare_calls_of_compiled_oracles(monkeypatch):
+    known = []
+    sweep = Samples.sweep
+
+    def counted(samples, order, compiled, *rest, **visits):
+        def called(*arguments):
+            known.append(False)
+            return compiled(*arguments)
+
+        if visits.get("known") is not None:
+            known.append(True)
+            return sweep(samples, order, pytest.fail, *rest, **visits)
+        return sweep(samples, order, called, *rest, **visits)
+
+    monkeypatch.setattr(Samples, "sweep", counted)
+    rows, values = RNG.normal(size=(60, 3)), RNG.uniform(1, 2, size=(60, 6))
+    sizes = [[3, 4, 2, 5, 1, 2], [1, 2, 3, 4, 5, 6]]
+    model = DecisionSVM(Knapsack(sizes, [7, 9]), "max", alpha=0.01, solver="bcfw")
+    result = model.fit(rows, values).result_
+    assert result.status is Status.CONVERGED
+    assert sum(known) >= 2  # what certificates have found serves the next passes
+    assert not all(known)

@@ -86,8 +86,9 @@ class DecisionSVM(StructuredSVM):
     sense : {"min", "max"}, default="min"
         Whether costs are minimised, or values maximised.
     alpha : float or "cv", default="cv"
-        Strength of the penalty; "cv" chooses it by the objective on held-out instances. Costs and
-        features are scaled, so that a good value does not depend on their units.
+        Strength of the penalty; "cv" chooses it by the hinge on held-out instances, as long as
+        their regret is not above the prior's by more than a standard error. Costs and features are
+        scaled, so that a good value does not depend on their units.
     weights : {"auto", "own", "shared", "both"}, default="auto"
         Whether parts have weights of their own, shared ones, or the sum of both; "auto" is "own"
         for features of instances. For those of parts it is what alpha="cv" finds better, "shared"
@@ -596,7 +597,7 @@ class DecisionSVM(StructuredSVM):
         """
         return super().score(X, costs, sample_weight)
 
-    def calibrate(  # type: ignore[override]
+    def calibrate(
         self,
         X: Any,
         costs: Any = None,

@@ -146,6 +146,7 @@ class BranchOracle(CompiledOracle):
     """
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "decisions.branch_and_bound"}
+    is_expensive = True  # beside steps between known outputs: a third of the calls, no more time
     projects_by_maximize = True
 
     def __init__(self, structure: Knapsack, weights: np.ndarray, capacity: np.ndarray):

@@ -4,9 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures import Knapsack, ShortestPath, SpanningTree, TopK
+from maxmargin.structures import Knapsack, ShortestPath, SpanningTree, Structure, TopK
 from maxmargin.structures.decisions.knapsack import BranchOracle, IntegerOracle, TableOracle
 
 TRIANGLE = [(0, 1), (1, 2), (2, 0)]
@@ -137,3 +139,26 @@ def test_capacities_are_not_exceeded_by_rounding():
     structure = Knapsack([0.1, 0.2, 0.3], 0.3)
     assert structure.maximize(np.array([1.0, 1.0, 1.5]), (3,)).tolist() == [1, 1, 0]
     assert structure.maximize(np.array([1.0, 1.0, 2.5]), (3,)).tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_greedy_bases_by_an_independence_test_are_spanning_trees(seed):
+    rng = np.random.default_rng(seed)
+    edges = np.array([(i, j) for i in range(6) for j in range(i)])
+
+    def is_independent(chosen):  # a forest has as many pieces as nodes less edges
+        ends = edges[chosen].T
+        graph = sparse.coo_array((np.ones(len(chosen)), ends), shape=(6, 6))
+        return connected_components(graph, directed=False)[0] == 6 - len(chosen)
+
+    def best_basis(theta):
+        chosen = []
+        for item in np.argsort(-theta, kind="stable").tolist():
+            if is_independent([*chosen, item]):
+                chosen.append(item)
+        return chosen
+
+    greedy = Structure.from_oracle(best_basis, n_parts=len(edges))
+    theta, layout = rng.normal(size=len(edges)), (len(edges),)
+    found = greedy.maximize(theta, layout)
+    np.testing.assert_array_equal(found, SpanningTree(edges).maximize(theta, layout))

@@ -36,10 +36,17 @@ class KillAfter(Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class FirstEpoch(Callback):
+    """Keeps the epoch that a run starts at."""
+
+    def on_start(self, run):
+        self.epoch = run.state.epoch
+
+
 def fit_and_be_killed(facilities, customers, days, n_jobs, path):
     made = Facilities(int(facilities), int(customers))
-    X, costs = made.days(int(days))
-    calls = [Checkpoint(Path(path)), KillAfter(1)]
+    X, costs = (own[: int(days)] for own in made.days(2 * int(days)))
+    calls = [Checkpoint(Path(path), epochs=1), KillAfter(3)]
     make_model(made, int(n_jobs), callbacks=calls).fit(X, costs)
 
 
@@ -78,7 +85,10 @@ def test_facilities_are_chosen_by_processes_and_after_a_kill(facilities, custome
     path = tmp_path / "run"
     killed = run_and_kill(facilities, customers, days, 2, path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    again = make_model(made, 2, callbacks=[Checkpoint(path, resume=True)]).fit(*train)
+    first = FirstEpoch()
+    resumed = [Checkpoint(path, resume=True), first]
+    again = make_model(made, 2, callbacks=resumed).fit(*train)
+    assert 0 < first.epoch < again.result_.n_epochs
     np.testing.assert_array_equal(again.coef_, model.coef_)
     assert again.result_.state.n_oracle == result.state.n_oracle
 

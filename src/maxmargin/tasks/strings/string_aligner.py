@@ -92,7 +92,7 @@ class StringAligner(StructureTask):
     gap_value : float, default=0.1
         What a symbol rightly left in a gap is worth where a right match is worth 1, in the
         expectation. More gives fewer matches, of which more are right.
-    max_cells : float, default=2e6
+    max_cells : float, default=1e7
         Pairs of symbols to learn from at most; pairs of strings beyond that are left out at random,
         to bound time and memory.
     callbacks : sequence of Callback, default=()
@@ -145,7 +145,7 @@ class StringAligner(StructureTask):
         context: bool | None = None,
         decoding: Literal["expected", "best"] | None = None,
         gap_value: NonNegative = 0.1,
-        max_cells: Positive = 2e6,
+        max_cells: Positive = 1e7,
         n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,

@@ -81,6 +81,8 @@ def _parse() -> None:
         for own in data
     )
     for guided in (False, True):
+        parser: Any = None  # its memory is not that of the next
+        reset_peak()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             start = time.process_time()

@@ -12,9 +12,9 @@ from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM, domains
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_sequences
 from maxmargin.result import Status
-from maxmargin.solvers import DualExtragradient
+from maxmargin.solvers import DualExtragradient, Perceptron, Subgradient
 from maxmargin.solvers.base import solver_classes, solvers_for
-from maxmargin.structures import Finite
+from maxmargin.structures import Finite, Structure
 
 QUIET = "ignore::sklearn.exceptions.ConvergenceWarning"
 pytestmark = pytest.mark.filterwarnings(QUIET)
@@ -78,6 +78,65 @@ def test_every_domain_goes_with_every_solver(solver, domain):
         assert model.result_.primal < 0.95  # better than w = 0, whose loss is 1
     again = clone(model).fit(X, y)
     np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+class UnknownBox(domains.Box):
+    """A box that compiled passes do not know, because its projection is its own."""
+
+    def project(self, w):
+        return super().project(w)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [Subgradient(), Subgradient("half"), Subgradient(None), Perceptron(), Perceptron(False)],
+    ids=["weighted", "half", "last", "perceptron", "perceptron, last"],
+)
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-0.1, 0.1), (0, 0.05), (0.05, 0.1), (-0.2, -0.1), (-0.05, np.inf), (-np.inf, 0.02), (1, 1)],
+)
+def test_compiled_steps_in_boxes_are_those_that_project_each_time(solver, low, high):
+    data = make_sequences(20, 3, 4, 5, separation=0.5, random_state=0)
+    weight = np.random.default_rng(0).random(20)
+    options = {"alpha": 0.05, "solver": solver, "tol": 0.0, "random_state": 0, "warm_start": True}
+    known, unknown = (
+        ChainSVM(domain=box(low, high, [0, 3, 5]), **options) for box in (domains.Box, UnknownBox)
+    )
+    for epochs in (1, 4, 3):  # begun, and continued twice
+        for model in (known, unknown):
+            model.set_params(max_epochs=epochs).fit(data.X, data.y, weight)
+        assert known.domain.contains(known.coef_)
+        np.testing.assert_allclose(known.coef_, unknown.coef_, rtol=1e-10, atol=1e-12)
+        for name in ("primal", "dual"):
+            ours, theirs = (getattr(own.result_, name) for own in (known, unknown))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+def test_scaled_steps_in_boxes_go_on_after_an_interruption():
+    """The weights and their average are those of the steps that were made in a pass."""
+    X, y = listed(20)
+    found = []
+    for box in (domains.Box(-0.3, 0.2), UnknownBox(-0.3, 0.2)):
+        left = iter(range(9))
+
+        def maximize(theta, left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return np.eye(len(theta))[np.argmax(theta)]
+
+        structure = Structure.from_oracle(maximize, encode="indices", probe=False)
+        model = StructuredSVM(structure, alpha=0.1, domain=box)
+        problem, solver = (
+            model._problem(X, [[k] for k in y], None, None),
+            Subgradient(random_state=0),
+        )
+        state = solver.init(problem)
+        with pytest.raises(KeyboardInterrupt):
+            solver.epoch(problem, state)
+        assert state.average.steps[0] == 9
+        found.append(solver.candidates(problem, state))
+    np.testing.assert_allclose(*found, rtol=1e-10, atol=1e-12)
 
 
 def test_estimators_for_known_structures_take_a_domain():

@@ -14,7 +14,7 @@ are short.
 
 Boxes, signs and Euclidean balls (`Domain.limits`) are kept inside compiled passes, see
 `_numba.passes.weights`. For other domains there is a loop in Python over single samples, in which a
-step costs as much as there are weights; so there is in boxes if w is a multiple of what steps move.
+step costs as much as there are weights.
 """
 
 from __future__ import annotations
@@ -68,17 +68,22 @@ def unprojected_weights(problem: Problem, z: Dual) -> np.ndarray:
 
 
 def limits_for_steps(problem: Problem, scaled: bool = False) -> Limits | None:
-    """The domain's limits, if compiled steps keep w there; scaled : w is a multiple of v."""
+    """The domain's limits, if compiled steps average v within them; scaled : w is P(scale v)."""
     limits = problem.weight_limits
     return None if limits is None or (scaled and not limits.is_cone) else limits
 
 
-def carry_weights(v: np.ndarray, limits: Limits, average: Average, scale: float = 1.0) -> Weights:
-    """Weights w = P(scale v) as compiled steps move them."""
+def carry_weights(
+    v: np.ndarray, limits: Limits, average: Average, scale: float | None = None
+) -> Weights:
+    """Weights w = P(scale v) as compiled steps move them; None: no step changes a scale of 1."""
     low, high, radius = limits
-    clipped = clip_weights(v, limits)
+    scaled = scale is not None and not limits.is_cone  # bounds are of scaled weights
+    clipped = v if scaled else clip_weights(v, limits)
     square = float(clipped @ clipped) if radius < np.inf else 0.0
-    return Weights(v, clipped, low, high, np.array([scale, radius, square]), average)
+    seen = np.full(len(v) if scaled else 0, average.steps[0])
+    norm = np.array([1.0 if scale is None else scale, radius, square])
+    return Weights(v, clipped, low, high, norm, seen, average)
 
 
 def free_weights(v: np.ndarray, average: Average) -> Weights:
@@ -106,20 +111,32 @@ def visit_samples(
     is not known to compiled code, if the step goes to the vertex itself and is to be drawn back to
     where D is highest on the way.
     """
-    limits = limits_for_steps(problem, scaled=scale is not None)
-    scale = scale or (lambda: 1.0)
+    limits = problem.weight_limits
     if limits is None:
         assert v is not None
         for i in order:
-            _visit_sample(steps, problem, state, v, i, scale, gaps)
+            _visit_sample(steps, problem, state, v, i, scale or (lambda: 1.0), gaps)
         return
+    weights = carry_weights(
+        state.w if v is None else v, limits, state.average, None if scale is None else scale()
+    )
+    _swap_correction_and_sum(state, weights)
     try:
-        steps(order, carry_weights(state.w if v is None else v, limits, state.average, scale()))
+        steps(order, weights)
     finally:  # an oracle in Python may be interrupted
         if v is not None:
-            np.multiply(v, scale(), out=state.w)
+            np.multiply(v, 1.0 if scale is None else scale(), out=state.w)
             if not is_free(problem):
                 state.w[:] = problem.domain.project(state.w)
+        _swap_correction_and_sum(state, weights)
+
+
+def _swap_correction_and_sum(state: AverageState, weights: Weights) -> None:
+    """Let the average's correction be the sum of all weights, or the other way round."""
+    if len(weights.seen) and len(state.average.correction):
+        np.subtract(
+            state.average.total[0] * state.w, state.average.correction, out=state.average.correction
+        )
 
 
 def _visit_sample(

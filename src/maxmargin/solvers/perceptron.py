@@ -12,7 +12,13 @@ from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Requires, Solver
-from maxmargin.solvers.domain_steps import AverageState, domain_key, free_weights, is_free
+from maxmargin.solvers.domain_steps import (
+    AverageState,
+    carry_weights,
+    domain_key,
+    free_weights,
+    is_free,
+)
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
@@ -75,7 +81,7 @@ class Perceptron(Solver[PerceptronState]):
 
     def init(self, problem: Problem) -> PerceptronState:
         state = PerceptronState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
-        state.domain = domain_key(problem)
+        state.w, state.domain = problem.domain.project(state.w), domain_key(problem)
         self._prepare(problem, state)
         return state
 
@@ -103,8 +109,9 @@ class Perceptron(Solver[PerceptronState]):
     def _online(self, problem: Problem, state: PerceptronState) -> int:
         order = state.rng.permutation(problem.n)
         order = order[problem.sample_weight[order] > 0]
-        if is_free(problem):
-            return self._steps(problem, order, free_weights(state.w, state.average))
+        limits = problem.weight_limits
+        if limits is not None and limits.radius == np.inf:
+            return self._steps(problem, order, carry_weights(state.w, limits, state.average))
         mistakes, count_only = 0, state.average._replace(correction=np.empty(0))
         for i in order:
             w = state.w.copy()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from maxmargin._numba.passes.online import subgradient_pass, subgradient_step
-from maxmargin._numba.passes.weights import Weights, score_sample, start_average
+from maxmargin._numba.passes.weights import Weights, score_sample, start_average, sum_all_until_now
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Requires, Solver
@@ -132,7 +132,7 @@ class Subgradient(Solver[SubgradientState]):
     def epoch(self, problem: Problem, state: SubgradientState) -> None:
         packed, growing = problem.packed, self.averaging == "weighted"
         # in a domain that compiled code does not know, weights are scaled before the projection
-        alpha = problem.alpha if limits_for_steps(problem, scaled=True) is not None else 0.0
+        alpha = problem.alpha if problem.weight_limits is not None else 0.0
 
         def steps(order: np.ndarray, weights: Weights) -> None:
             rest = (alpha, growing, problem.truth, weights, state.z, state.visits)
@@ -140,14 +140,18 @@ class Subgradient(Solver[SubgradientState]):
             def step(i: int, workspace: Any, value: float) -> None:
                 subgradient_step(packed, i, workspace, *rest)
 
-            problem.sweep(
-                order,
-                lambda function, workspace: subgradient_pass(
-                    packed, workspace, function, order, *rest
-                ),
-                step,
-                lambda i, workspace: score_sample(packed, i, weights, workspace),
-            )
+            try:
+                problem.sweep(
+                    order,
+                    lambda function, workspace: subgradient_pass(
+                        packed, workspace, function, order, *rest
+                    ),
+                    step,
+                    lambda i, workspace: score_sample(packed, i, weights, workspace),
+                )
+            finally:
+                if len(weights.seen):
+                    sum_all_until_now(weights, growing)
 
         def scale() -> float:
             return 1.0 / (problem.alpha * max(state.average.steps[0], 1.0))

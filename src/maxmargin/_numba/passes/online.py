@@ -5,7 +5,15 @@ from __future__ import annotations
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle
 from maxmargin._numba.passes.block_step import block_change, subtract_point
-from maxmargin._numba.passes.weights import SCALE, WEIGHTS, count_step, move_weights, score_sample
+from maxmargin._numba.passes.weights import (
+    SCALE,
+    WEIGHTS,
+    count_step,
+    drop_excess,
+    move_scaled,
+    move_weights,
+    score_sample,
+)
 
 INT = types.int64
 FLOAT = types.float64
@@ -28,7 +36,10 @@ def subgradient_step(packed, i, workspace, alpha, growing, truth, weights, z, vi
         workspace.vertex[p] -= truth[start + p]
     block_change(packed, i, workspace)
     scale = -packed.weight[i] * len(packed.weight)
-    move_weights(packed, i, workspace.change, scale, weights)
+    if len(weights.seen) > 0:
+        move_scaled(packed, i, workspace.change, scale, growing, weights)
+    else:
+        move_weights(packed, i, workspace.change, scale, weights)
     if alpha > 0.0:
         weights.norm[SCALE] = 1.0 / (alpha * (weights.average.steps[0] + 1.0))
     count_step(weights, growing)
@@ -49,7 +60,7 @@ def subgradient_pass(packed, workspace, maximize, order, alpha, growing, truth, 
 
 @compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, WEIGHTS))
 def perceptron_step(packed, i, workspace, truth, weights):
-    """Add to w: n omega_i F_i (y_i - s), s in workspace.vertex; returns whether s is wrong."""
+    """Let w be P(w + n omega_i F_i (y_i - s)), s in workspace.vertex; tells whether s is wrong."""
     subtract_point(packed, i, workspace, truth)
     wrong = False
     for p in range(packed.part_ptr[i + 1] - packed.part_ptr[i]):
@@ -60,6 +71,8 @@ def perceptron_step(packed, i, workspace, truth, weights):
         block_change(packed, i, workspace)
         scale = -packed.weight[i] * len(packed.weight)
         move_weights(packed, i, workspace.change, scale, weights)
+        if len(weights.low) > 0:
+            drop_excess(packed, i, weights)
     count_step(weights, False)
     return wrong
 

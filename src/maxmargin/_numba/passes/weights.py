@@ -4,7 +4,9 @@
 
 Steps move v, which is w but for the domain. In a box or a Euclidean ball the domain costs next to
 nothing: a step touches the weights of its own sample only, because s is one number. With bounds
-other than 0 and inf, scale is 1 and the radius inf.
+other than 0 and inf, the radius is inf and scale is 1; or, after step k, scale is 1 / (alpha k) and
+w = P(scale v). Weights that no step touches fall from bound to bound then: sums of them over past
+steps have a known form, and are made when a weight is touched (`Weights.seen`).
 """
 
 from __future__ import annotations
@@ -60,6 +62,9 @@ class Weights(NamedTuple):
     low: np.ndarray  # (d,) bounds of the weights, or empty
     high: np.ndarray  # as `low`
     norm: np.ndarray  # (3,) at SCALE, RADIUS and SQUARE: |P(v)|^2, kept up to date if radius < inf
+    #: (d,) where w = P(scale v), the step up to which `average.correction` is the plain sum of
+    #: rho_k w_k; else empty
+    seen: np.ndarray
     average: Average
 
 
@@ -103,6 +108,19 @@ def count_step(weights, growing):
 
 
 @compile_internal(types.void(PACKED, types.int64, WEIGHTS, FLOATS))
+def clip_local(packed, i, weights, local):
+    """Clip scaled weights that sample i touches to their bounds."""
+    n = 0
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
+        low, high = weights.low[start : start + width], weights.high[start : start + width]
+        own = local[n : n + width]
+        for k in range(width):
+            own[k] = clip_weight(own[k], low[k], high[k])
+        n += width
+
+
+@compile_internal(types.void(PACKED, types.int64, WEIGHTS, FLOATS))
 def gather_within(packed, i, weights, local):
     """Copy the weights w that sample i touches to `local`."""
     scale = scale_for(weights, weights.norm[SQUARE])
@@ -110,6 +128,8 @@ def gather_within(packed, i, weights, local):
     if scale != 1.0:
         for k in range(local_size(packed, i)):
             local[k] *= scale
+    if len(weights.seen) > 0:
+        clip_local(packed, i, weights, local)
 
 
 @compiled_function(types.int64(PACKED, types.int64, WEIGHTS, WORKSPACE))
@@ -170,6 +190,89 @@ def move_weights(packed, i, change, scale, weights):
     scatter_weights(packed, i, change, scale, weights.v)
     if len(weights.average.correction) > 0 and before != 0.0:
         scatter_weights(packed, i, change, scale * before, weights.average.correction)
+
+
+@compile_internal(types.float64(types.float64, types.float64))
+def sum_inverses(first, last):
+    """Sum of 1 / t over t = first + 1 to last."""
+    total = 0.0
+    while first < last and first < 50.0:
+        first += 1.0
+        total += 1.0 / first
+    if first < last:
+        a, b = 1.0 / first, 1.0 / last
+        total += np.log1p((last - first) * a) + (b - a) / 2.0
+        total += (a * a - b * b) / 12.0 - (a**4 - b**4) / 120.0
+    return total
+
+
+@compile_internal(types.float64(*[types.float64] * 5, types.boolean))
+def sum_clipped(x, low, high, first, last, growing):
+    """Sum of rho_t P(x / t) over steps t = first + 1 to last; rho_t is t if growing, else 1."""
+    sign = 1.0
+    if x < 0.0:
+        sign, x, low, high = -1.0, -x, -high, -low
+    # at the upper bound until `early`, at the lower one after `late`
+    early = last if high <= 0.0 else min(max(np.ceil(x / high) - 1.0, first), last)
+    late = last if low <= 0.0 else max(min(np.floor(x / low), last), early)
+    total = x * (late - early if growing else sum_inverses(early, late))
+    if early > first:
+        total += high * sum_numbers(first, early, growing)
+    if late < last:
+        total += low * sum_numbers(late, last, growing)
+    return sign * total
+
+
+@compile_inlined
+def sum_numbers(first, last, growing):
+    """Sum of rho_t over t = first + 1 to last."""
+    return 0.5 * (last - first) * (last + first + 1.0) if growing else last - first
+
+
+@compile_inlined
+def sum_until_now(weights, k, growing):
+    """Add to the sum of w_k what it was in the steps since it was last seen."""
+    done = weights.average.steps[0]
+    weights.average.correction[k] += sum_clipped(
+        weights.v[k] * weights.norm[SCALE] * done,  # v / alpha
+        weights.low[k],
+        weights.high[k],
+        weights.seen[k],
+        done,
+        growing,
+    )
+    weights.seen[k] = done
+
+
+@compiled_function(types.void(WEIGHTS, types.boolean))
+def sum_all_until_now(weights, growing):
+    """Bring the sums of all weights up to the last step; `seen` may not be empty."""
+    if len(weights.average.correction) > 0:
+        for k in range(len(weights.v)):
+            sum_until_now(weights, k, growing)
+
+
+@compile_internal(types.void(PACKED, types.int64, FLOATS, types.float64, types.boolean, WEIGHTS))
+def move_scaled(packed, i, change, scale, growing, weights):
+    """`move_weights` where w = P(scale v)."""
+    if len(weights.average.correction) > 0:
+        n = 0
+        for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+            start = np.int64(packed.block_start[b])
+            for k in range(start, start + np.int64(packed.block_width[b])):
+                if change[n] != 0.0:
+                    sum_until_now(weights, k, growing)
+                n += 1
+    scatter_weights(packed, i, change, scale, weights.v)
+
+
+@compile_internal(types.void(PACKED, types.int64, WEIGHTS))
+def drop_excess(packed, i, weights):
+    """Let v be P(v) on the weights that sample i touches: the next step starts there."""
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        start = np.int64(packed.block_start[b])
+        for k in range(start, start + np.int64(packed.block_width[b])):
+            weights.v[k] = weights.clipped[k]
 
 
 @compile_internal(

@@ -209,7 +209,10 @@ class Samples:
                     own[banned[layout]] = -np.inf
                 yield own
 
-        return pack_costs(of_samples(), features.row_ptr, features.width)
+        packed = pack_costs(of_samples(), features.row_ptr, features.width)
+        if not packed[0].max(initial=0.0) < np.inf:
+            raise ValueError("costs of parts, which the loss gives, must not be NaN or inf.")
+        return packed
 
     def _check_layouts(self) -> None:
         if len(self.part_ptr) != self.n + 1:

@@ -15,6 +15,7 @@ from maxmargin import DecisionSVM, domains
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.estimators.decision import choice
 from maxmargin.exceptions import SampleError, UncalibratedWarning
+from maxmargin.losses import PartCosts
 from maxmargin.structures import Knapsack, Matching, PerInstance, ShortestPath, Structure, TopK
 
 
@@ -414,6 +415,21 @@ def test_infeasible_decisions_are_named():
         DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made)
 
 
+def test_decisions_may_be_those_of_a_solver_with_a_tolerance():
+    made = paths()[(COSTS @ paths().T).argmin(axis=1)]
+    exact = DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made)
+    found = DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made + 1e-9 - 2e-9 * made)
+    np.testing.assert_array_equal(found.coef_, exact.coef_)
+    with pytest.raises(SampleError, match=r"sample 0: .* found 0\.99"):
+        DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made * 0.99)
+
+
+def test_a_loss_of_the_wrong_sign_is_noticed():
+    loss = PartCosts(lambda z, _: 2 * z - 1)
+    with pytest.warns(UserWarning, match="sample 0: the loss of some output is negative"):
+        DecisionSVM(PATH, alpha=0.1, loss=loss).fit(X, COSTS)
+
+
 def test_decisions_that_are_best_in_the_other_sense_are_noticed():
     made = paths()[(COSTS @ paths().T).argmax(axis=1)]
     with pytest.warns(UserWarning, match='sense="max"'):
@@ -427,6 +443,9 @@ def test_decisions_that_are_best_in_the_other_sense_are_noticed():
         ({"prior": np.zeros(3)}, r"shape \(12, 4\)"),
         ({"prior": "ridge"}, "is unknown"),
         ({"frozen": [7]}, "frozen names weight 7"),
+        ({"frozen": [3], "fit_intercept": False}, "frozen names weight 3"),
+        ({"loss": PartCosts(lambda z, _: np.ones(3))}, r"sample 0: part costs have shape \(3,\)"),
+        ({"loss": PartCosts(lambda z, _: z * np.nan)}, "sample 0: part costs must be finite"),
         ({"alpha": "auto"}, "alpha"),
     ],
 )
@@ -501,6 +520,21 @@ def test_a_time_limit_is_one_for_the_choice_of_alpha_and_the_fit():
     # beside the limit: the best decisions, a fit for each fold that is given up, held-out losses
     assert len(calls) < 1500
     assert model.predict(X).shape == (40, 12)
+
+
+def test_folds_are_left_out_when_half_of_the_time_limit_is_over(monkeypatch):
+    """Held-out hinges are means over the instances of the folds that were looked at."""
+    X, costs = instances(40)
+    whole = DecisionSVM(PATH, cv=4).fit(X, costs)
+    clock = iter([0.0] * 3 + [1e9] * 10**6)
+    monkeypatch.setattr(choice, "monotonic", lambda: next(clock))
+    folds = []
+    hold_out = choice._hold_out
+    monkeypatch.setattr(choice, "_hold_out", lambda *own: folds.append(1) or hold_out(*own))
+    model = DecisionSVM(PATH, cv=4, time_limit=1e6).fit(X, costs)
+    assert len(folds) == 1
+    first = next(iter(model.cv_loss_))
+    assert 0.3 < model.cv_loss_[first] / whole.cv_loss_[first] < 3
 
 
 @pytest.mark.parametrize("prior", ["least-squares", None])

@@ -76,11 +76,15 @@ def _choose_alpha(
     alphas, end = _alphas_to_try(problem), monotonic() + model._time_left() / 2
     weight = problem.packed.weight
     lost = np.zeros((2, len(alphas), y.n))  # hinges and regrets of held-out instances
+    seen = np.zeros(y.n, dtype=bool)
     count = (5 if y.n < _MANY else 3) if model.cv is None else model.cv
     folds = KFold(max(min(count, y.n), 2), shuffle=True, random_state=0)
     for train, test in folds.split(weight) if y.n > 1 else ():
+        if seen.any() and monotonic() >= end:
+            break
         if min(weight[train].sum(), weight[test].sum()) > 0:
             own = clone(model).set_params(alpha=alphas[0], weights=model.feature_map_.weights)
+            seen[test] = True
             fold = own._problem(take_instances(X, train), y.take(train), weight[train], None)
             held = _hold_out(own, take_instances(X, test), y.take(test), weight[test])
             for k, values in enumerate(_follow(own, alphas[: lost.shape[1]], fold, held, end)):
@@ -90,8 +94,9 @@ def _choose_alpha(
                 if y.costs is not None and worse >= _WORSE:
                     lost = lost[:, : k + 1]  # nor are they tried by other folds
                     break
-    chosen = _choose_place(*lost)
-    return alphas[chosen], dict(zip(alphas, lost[0].sum(axis=1).tolist(), strict=False))
+    chosen = _choose_place(*lost[:, :, seen])
+    hinges = lost[0].sum(axis=1) / (weight[seen].sum() or 1.0)
+    return alphas[chosen], dict(zip(alphas, hinges.tolist(), strict=False))
 
 
 def _choose_place(hinge: np.ndarray, regret: np.ndarray) -> int:

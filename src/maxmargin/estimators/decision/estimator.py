@@ -363,7 +363,8 @@ class DecisionSVM(StructuredSVM):
         sample_weight : array_like of shape (n_instances,) or None, default=None
             Weights of the instances; None means equal weights.
         decisions : array_like of shape (n_instances, n_parts) or list, default=None
-            Decisions that were made; None means the best ones by the costs.
+            Decisions that were made, rounded where a solver's differ by 1e-6 at most from zeros and
+            ones; None means the best ones by the costs.
         previous : array_like of int or None, default=None
             With `warm_start`, the number that each instance had in the last fit, -1 if it is new:
             what was found for the others is kept.
@@ -427,7 +428,7 @@ class DecisionSVM(StructuredSVM):
         offset = part_features(packed, packed.dim) @ self.prior_
         domain = self.domain
         if np.size(self.frozen):
-            frozen = check_indices("frozen", self.frozen, rows.n_columns + 1)
+            frozen = check_indices("frozen", self.frozen, rows.n_columns + self.fit_intercept)
             packed = self._pack(rows, layouts, frozen)
             domain = self._freeze(domain, self._are_frozen(packed.dim, frozen))
         if domain is not None and self.prior_.any():
@@ -475,14 +476,22 @@ class DecisionSVM(StructuredSVM):
                 yield own * (-np.sign(self._sign()) / self.cost_scale_)
             return
         loss = resolve_loss("hamming" if self.loss == "regret" else self.loss)
-        for z, layout in zip(decisions, layouts, strict=True):
-            yield loss.costs(z, layout, self.structure_)
+        for i, (z, layout) in enumerate(zip(decisions, layouts, strict=True)):
+            try:
+                own = np.asarray(loss.costs(z, layout, self.structure_))
+                if own.shape != z.shape:
+                    raise ValueError(f"part costs have shape {own.shape}, expected {z.shape}.")
+            except ValueError as error:
+                raise SampleError.of(i, f": {error}") from error
+            yield own
 
     def _learn_support(self, problem: Problem) -> None:
         self.coef_ = self.prior_ + as_dense(self.result_.w)
 
     def _warn_of_negative_losses(self, problem: Problem) -> None:
-        """Nothing: what costs have beside the loss is the prior, which may be perfect."""
+        """As elsewhere, for losses of the user's without a prior, which may be perfect."""
+        if isinstance(self.loss, Loss) and not self.prior_.any():
+            super()._warn_of_negative_losses(problem)
 
     def _last_state(self, problem: Problem, previous: Any = None) -> State | None:
         own = getattr(self, "_previous", None)

@@ -172,14 +172,16 @@ def count_parts(structure: Structure, y: Any) -> int:
 
 
 def encode_decision(structure: Structure, i: int, y: Any, layout: Layout) -> np.ndarray:
-    """A decision as a vector, from one or from what the structure encodes."""
+    """A decision as a vector, from one up to a solver's tolerance or what the structure encodes."""
     count = structure.n_parts(layout)
     try:
         z = np.asarray(y, dtype=float) if is_list(y) else np.empty(0)
     except (TypeError, ValueError):
         z = np.empty(0)
     try:
-        if z.shape != (count,) or not ((z == 0) | (z == 1)).all():
+        if z.shape == (count,) and (np.minimum(np.abs(z), np.abs(z - 1)) < 1e-6).all():
+            z = np.rint(z) + 0.0
+        else:
             z = structure.encode(y, layout)
         why = structure.why_infeasible(z, layout) or why_no_decision(structure, z, layout)
     except (ValueError, IndexError, TypeError) as error:

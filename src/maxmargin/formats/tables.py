@@ -60,7 +60,7 @@ def _decoded(raw: Iterator[bytes], name: str) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise decoding_error(name, number, "utf-8") from None
+            raise decoding_error(name, number, "utf-8", "convert the file") from None
 
 
 def _split(line: str, separator: str, name: str, number: int) -> list[str]:

@@ -123,12 +123,13 @@ def test_other_structures_are_refused(text, message):
         ("1,2\n3,nan\n", "1\n2\n", "line 2: field 2 is not finite"),
         ("a,b\n1,red\n", "1\n", "line 2: field 2 is not a number: 'red'"),
         ("", "1\n", "the file is empty"),
+        ("\xe9,b\n1,2\n", "1\n", "line 1: found bytes that are not utf-8 text; convert the file"),
         ("1,2\n3,4\n", "1,2\n", "2 instances, but 1 rows of costs"),
         ("cost,cost2\n3,4\n", "1\n", "all columns are costs"),
     ],
 )
 def test_mistakes_in_files_are_named(tmp_path, x, costs, message):
-    (tmp_path / "x.csv").write_text(x)
+    (tmp_path / "x.csv").write_text(x, encoding="latin-1")
     (tmp_path / "c.csv").write_text(costs)
     with pytest.raises(ValueError, match=message):
         DecisionCommand().read([tmp_path / "x.csv"], {"costs": [tmp_path / "c.csv"]})

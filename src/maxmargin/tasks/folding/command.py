@@ -155,7 +155,7 @@ def _lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError:
-            raise decoding_error(name, number, "utf-8") from None
+            raise decoding_error(name, number, "utf-8", "convert the file") from None
 
 
 def _data(records: list[RNARecord]) -> Data:

@@ -186,15 +186,26 @@ def test_scores_of_any_scale(scale):
     )
 
 
-def test_scores_far_below_zero_cost_no_digits():
+@pytest.mark.parametrize("perfect", [False, True])
+@pytest.mark.parametrize("low", [-1e9, -1e20, -1e300])
+def test_scores_far_below_zero_cost_no_digits(perfect, low):
     rng, layout = np.random.default_rng(1), (8, np.transpose(np.triu_indices(8, 1)))
-    theta = rng.random(28)
-    theta[:3] = -1e20
-    forbidden = np.where(theta < 0, -np.inf, theta)
-    structure = GeneralMatching()
-    np.testing.assert_array_equal(
-        structure.maximize(theta, layout), structure.maximize(forbidden, layout)
-    )
+    structure = GeneralMatching(perfect)
+    for _ in range(20):
+        theta = rng.normal(size=28)
+        theta[rng.choice(28, 5, replace=False)] = low
+        forbidden = np.where(theta == low, -np.inf, theta)
+        np.testing.assert_array_equal(
+            structure.maximize(theta, layout), structure.maximize(forbidden, layout)
+        )
+
+
+def test_perfect_matchings_that_need_low_scores_have_them():
+    layout = (4, [(0, 1), (2, 3), (0, 2), (1, 3)])
+    theta = np.array([1.0, -1e20, 1.0, -2e20])
+    assert GeneralMatching(True).maximize(theta, layout).tolist() == [1, 1, 0, 0]
+    assert GeneralMatching(True).maximize(np.array([0.0, 0, -2, -1]), layout).sum() == 2
+    assert GeneralMatching(True).maximize(np.full(4, 1.7e308), layout).sum() == 2  # no float
 
 
 def test_forbidden_pairs_are_left_out():

@@ -11,6 +11,8 @@ Prices of the last call, with those of blossoms shared out to their nodes, are k
 the new weights and then lowered, they match most nodes at once.
 
 Scores are rounded to integers, 2^48 times as fine as the largest, so that nothing else is rounded.
+Scores that are so low that no best matching has them are left out of this: those below 0, or, where
+matchings must be perfect, those with which even the largest ones would score less than one found.
 Prices are even before the first stage, and so is the slack between two outer nodes at any time.
 """
 
@@ -42,21 +44,35 @@ from maxmargin._numba.general_matching.forest import (
 
 FINENESS = 2.0**48
 FAR = 2**62  # more than any change of prices
+FINER = 2.0**-10  # units that are worth another matching, in those of the last one
+ROUNDING = 1e-12  # of sums of scores
 BY_PRICE, BY_GROWTH, BY_MEETING, BY_BLOSSOM, BY_NOTHING = range(5)
 
 
-@compile_internal(types.float64(FLOATS, INTS, types.boolean))
-def round_weights(theta, weight, perfect):
-    """Integer weights; those that no best matching needs are ABSENT. Returns what a unit is."""
+@compile_internal(types.float64(FLOATS, INTS, types.float64))
+def round_weights(theta, weight, least):
+    """Integer weights; those of scores not above `least` are ABSENT. Returns what a unit is."""
     largest = 0.0
     for e in range(len(theta)):
-        weight[e] = 0 if theta[e] > 0.0 or (perfect and theta[e] != -np.inf) else ABSENT
+        weight[e] = 0 if theta[e] > least else ABSENT
         if weight[e] == 0:
             largest = max(largest, abs(theta[e]))
     for e in range(len(theta)):
         if weight[e] == 0 and largest > 0.0:
             weight[e] = int(np.rint(theta[e] / largest * FINENESS))
     return largest / FINENESS
+
+
+@compile_internal(types.float64(FLOATS, types.float64, types.int64))
+def least_needed(theta, total, n):
+    """What all scores of a perfect matching are above, if it scores `total` or more."""
+    largest, pairs = -np.inf, n // 2
+    for e in range(len(theta)):
+        largest = max(largest, theta[e])
+    least = total - (pairs - 1) * largest - ROUNDING * pairs * (abs(total) + abs(largest))
+    if not abs(least) < np.inf:  # sums may be too large for floats
+        return -np.inf
+    return np.nextafter(least, -np.inf)
 
 
 @compile_internal(types.void(FOREST))
@@ -269,6 +285,37 @@ def expand_free_blossoms(forest):
                 again = True
 
 
+@compile_internal(types.boolean(FOREST, FLOATS, types.float64, types.boolean))
+def match_nodes(forest, memory, unit, perfect):
+    """Find the best matching of integer weights; False if it must be perfect and none is."""
+    start_forest(forest)
+    warm = recall_prices(memory, forest, unit, perfect)
+    if not warm:
+        forest.price[: len(forest.top)] = 0
+    pay_for_edges(forest)
+    lower_prices(forest, perfect)
+    while start_stage(forest, perfect, warm):
+        if not run_stage(forest, perfect):
+            return False
+        expand_free_blossoms(forest)
+    keep_prices(forest, memory, unit)
+    return True
+
+
+@compile_internal(types.float64(FOREST, FLOATS, FLOATS))
+def write_matching(forest, theta, out):
+    """The edges that are matched, and their score."""
+    out[:] = 0.0
+    total = 0.0
+    for v in range(len(forest.top)):
+        if forest.mate[v] != NONE:
+            edge = forest.edge[forest.mate[v]]
+            if out[edge] == 0.0:
+                out[edge] = 1.0
+                total += theta[edge]
+    return total
+
+
 @compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best matching, and its score; -inf if it must be perfect and none is.
@@ -291,27 +338,17 @@ def maximize(theta, layout, out, work, iwork):
         more[: 2 * nodes], more[2 * nodes : 2 * nodes + n // 2 + 1],
         more[2 * nodes + n // 2 + 1 : 2 * nodes + n // 2 + 1 + N_COUNTS],
     )  # fmt: skip
-    unit = round_weights(theta, forest.weight, perfect)
-    start_forest(forest)
-    warm = recall_prices(work, forest, unit, perfect)
-    if not warm:
-        forest.price[:n] = 0
-    pay_for_edges(forest)
-    lower_prices(forest, perfect)
-    feasible = True
-    while feasible and start_stage(forest, perfect, warm):
-        feasible = run_stage(forest, perfect)
-        expand_free_blossoms(forest)
-    out[:] = 0.0
-    if not feasible:
-        work[:n] = 0.0
-        return -np.inf
-    keep_prices(forest, work, unit)
-    total = 0.0
-    for v in range(n):
-        if forest.mate[v] != NONE:
-            edge = forest.edge[forest.mate[v]]
-            if out[edge] == 0.0:
-                out[edge] = 1.0
-                total += theta[edge]
-    return total
+    least, unit, total = -np.inf if perfect else 0.0, np.inf, 0.0
+    while True:
+        finer = round_weights(theta, forest.weight, least)
+        if finer >= FINER * unit:
+            return total
+        unit = finer
+        if not match_nodes(forest, work[:n], unit, perfect):
+            out[:] = work[:n] = 0.0
+            return -np.inf
+        total = write_matching(forest, theta, out)
+        if not perfect:
+            return total
+        # without scores too low to be of use, the others may be rounded more finely
+        least = least_needed(theta, total, n)

@@ -89,6 +89,18 @@ def test_distances(aligner):
     assert aligner.distance("patu", "fas") == pytest.approx(aligner.distance("fas", "patu"))
 
 
+@pytest.mark.parametrize("context", [False, True])
+@pytest.mark.parametrize("ends", ["global", "free", "local"])
+def test_symbols_that_training_did_not_have_are_told_apart(ends, context):
+    made = make_string_pairs(10)
+    own = StringAligner(ends=ends, context=context, max_epochs=20).fit(*made)
+    assert own.distance("zzq1", "zzq1") == 0
+    assert own.distance("zz", "qq") > 0.1
+    assert own.distance((-1, "z"), (-2, "z")) > own.distance((-1, "z"), (-1, "z")) == 0
+    alike, other = own.predict_marginals([("paz", "paz"), ("paz", "paq")])
+    assert alike[2, 2] > other[2, 2]
+
+
 @pytest.mark.parametrize("ends", ["free", "local"])
 def test_ends_that_cost_nothing(ends):
     """A word inside a longer one: what is around it is not to be learned from."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import SampleError
+from maxmargin.structures.pair_alignment.pair_alignment import sides_of
 from maxmargin.tasks.strings.features import Pair
 
 
@@ -32,6 +33,17 @@ def check_pairs(pairs: Any) -> list[Pair]:
                     i, ": symbols must have a hash, as texts, numbers and tuples do.", noun="pair"
                 ) from None
     return found
+
+
+def check_sizes(pairs: Sequence[Pair]) -> None:
+    """Refuse pairs whose alignments are too many to be looked at; errors name the pair."""
+    for i, pair in enumerate(pairs):
+        m, n = map(len, pair)
+        try:
+            if m and n:
+                sides_of((m, n))
+        except ValueError as error:
+            raise SampleError.of(i, f": {error}", noun="pair") from None
 
 
 def check_alignments(alignments: Any, pairs: Sequence[Pair]) -> list[np.ndarray]:

@@ -150,6 +150,8 @@ class PairFeatures:
         for view in (SYMBOL, BASE, FEW, MANY) if self.context else (SYMBOL,):
             x, y = a.codes[view][cells.first], b.codes[view][cells.second]
             columns.add(_unordered(x, y), _n_unordered(sizes[view]), weak)
+            if view in (SYMBOL, BASE):
+                x, y = a.same[view][cells.first], b.same[view][cells.second]
             columns.add(((x == y) & (x > 0)).astype(np.int64), 2, weak)
         if self.context:
             self._add_context(columns, a, b, cells)
@@ -174,7 +176,7 @@ class PairFeatures:
             beside = _unordered(a.codes[FEW][x], b.codes[FEW][y])
             columns.add(beside, few)
             columns.add(beside * few + own, few**2)
-            same = a.codes[SYMBOL][x] == b.codes[SYMBOL][y]
+            same = a.same[SYMBOL][x] == b.same[SYMBOL][y]
             columns.add(same * few + own, 2 * few)
         i, j = cells.first - a.starts[cells.pair], cells.second - b.starts[cells.pair]
         p, q = a.lengths[cells.pair] - 1 - i, b.lengths[cells.pair] - 1 - j
@@ -213,7 +215,8 @@ class PairFeatures:
                 columns.add(2 * code(view, d) + further, 2 * sizes[view])
             both = sizes[FEW] * code(FEW, d) + code(FEW)
             columns.add(6 * both + kind, 6 * sizes[FEW] ** 2)
-            columns.add(2 * (code(SYMBOL, d) == code(SYMBOL)) + further, 4)
+            same = (own.same[SYMBOL][at + d] == own.same[SYMBOL][at])[:, np.newaxis, np.newaxis]
+            columns.add(2 * same + further, 4)
         longer = np.clip(own.lengths - other_lengths, -3, 3)[pair][:, np.newaxis, np.newaxis] + 3
         columns.add(6 * longer + kind, 42)
         i = at - own.starts[pair]

@@ -15,7 +15,7 @@ from maxmargin.metrics import StringAlignmentScores, string_alignment_scores
 from maxmargin.solvers import Solver
 from maxmargin.structures import PairAlignment
 from maxmargin.tasks.base import Prepared, StructureTask
-from maxmargin.tasks.strings.checks import check_alignments, check_pairs
+from maxmargin.tasks.strings.checks import check_alignments, check_pairs, check_sizes
 from maxmargin.tasks.strings.features import LONG, Pair, PairFeatures, PairRows
 from maxmargin.tasks.strings.symbols import (
     CLASSES,
@@ -284,8 +284,10 @@ class StringAligner(StructureTask):
             1 - 2 s(a, b) / (s(a, a) + s(b, b)): 0 for equal strings, 1 at most.
         """
         check_pairs([(a, b)])
+        if [*a] == [*b]:
+            return 0.0
         if not len(a) or not len(b):
-            return float(bool(len(a) or len(b)))
+            return 1.0
         oracle, gains = self._structure().oracle(), []
         for pair, theta in self._scores([(a, b), (a, a), (b, b)]):
             m, n = layout = self._layout(pair)
@@ -336,6 +338,7 @@ class StringAligner(StructureTask):
 
     def _scores(self, inputs: Any) -> Iterator[tuple[Pair, np.ndarray]]:
         w, given = as_dense(self.model_.coef_), check_pairs(inputs)
+        check_sizes(given)
         features = self._features()
         for first in range(0, len(given), _TOGETHER):
             some = given[first : first + _TOGETHER]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -39,11 +40,13 @@ _BLOSUM62 = """
 class Strings(NamedTuple):
     """Strings side by side, with zeros between them.
 
-    codes : (n_views, n_places). starts, lengths : of each string. numbers : of the symbol at each
-    place among `known`, 1 for the first, 0 for none.
+    codes : (n_views, n_places). same : (2, n_places), numbers by which equal symbols, and equal
+    bases, are told, also of those that training did not have. starts, lengths : of each string.
+    numbers : of the symbol at each place among `known`, 1 for the first, 0 for none.
     """
 
     codes: np.ndarray
+    same: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
     numbers: np.ndarray
@@ -65,6 +68,8 @@ class SymbolCodes:
         self._symbols = {symbol: k for k, symbol in enumerate(symbols, start=1)}
         self._bases = {base: k for k, base in enumerate(bases, start=1)}
         self._classes, self._given = classes, given
+        self._others: dict[Hashable, int] = {}
+        self._numbers = itertools.count(max(len(symbols), len(bases)) + 1)
         names = dict.fromkeys(given.values()) if given else {}
         self._names = {name: k for k, name in enumerate(names, start=1)}
         few = len(names) if given else CLASSES[0]
@@ -76,20 +81,27 @@ class SymbolCodes:
         for string in strings:
             for symbol in string:
                 known.setdefault(symbol, len(known) + 1)
-        table = np.array([[0] * 4, *map(self._row, known)], dtype=np.int64)
+        table = np.array([[0] * 6, *map(self._row, known)], dtype=np.int64)
         lengths = np.array([len(string) for string in strings], dtype=np.int64)
         starts = PADDING + np.concatenate([[0], np.cumsum(lengths + PADDING)])
         numbers = np.zeros(starts[-1], dtype=np.int64)
         for start, string in zip(starts, strings, strict=False):
             numbers[start : start + len(string)] = [known[symbol] for symbol in string]
-        return Strings(table[numbers].T, starts[:-1], lengths, numbers, list(known))
+        rows = table[numbers].T
+        return Strings(rows[:4], rows[4:], starts[:-1], lengths, numbers, list(known))
 
     def _row(self, symbol: Hashable) -> list[int]:
-        base = self._bases.get(find_base(symbol), 0)
+        first = find_base(symbol)
+        base = self._bases.get(first, 0)
         few, many = self._classes[base].tolist()
         if self._given is not None:
             few = self._names.get(self._given.get(symbol), 0)
-        return [self._symbols.get(symbol, 0), base, few, many]
+        own = self._symbols.get(symbol, 0)
+        return [own, base, few, many, own or self._number(symbol), base or self._number(first)]
+
+    def _number(self, other: Hashable) -> int:
+        """The number of what training did not have, in all strings the same."""
+        return self._others.setdefault(other, next(self._numbers))
 
 
 def find_base(symbol: Hashable) -> Hashable:

@@ -289,8 +289,20 @@ CASES: dict[str, Callable[[], Case]] = {
     "points plain": lambda: _points(knots=0),
     "heads": lambda: _case(DependencyParser(max_epochs=3, bits=10), *make_treebank(6)),
     "spans": lambda: _case(ConstituencyParser(max_epochs=3, min_count=1), *_brackets()),
+    "spans alone": lambda: _case(
+        ConstituencyParser(max_epochs=3, min_count=1, guided=False, objective="likelihood"),
+        *_brackets()
+    ),
     "strings": lambda: _case(StringAligner(max_epochs=3), *make_string_pairs(6)),
+    "strings warm": lambda: _case(
+        StringAligner(max_epochs=3, ends="local", context=True, similarity=None, warm_start=True),
+        *make_string_pairs(6)
+    ),
     "bases": lambda: _case(RNAFolder(max_epochs=3), *_bases()),
+    "bases crossing": lambda: _case(
+        RNAFolder(max_epochs=3, crossing=True, energies=False, warm_start=True), *_bases()
+    ),
+    "tagger segments": lambda: _tagger(segments=True, warm_start=True),
     **{make.__name__: lambda make=make: _case(*make().few(max_epochs=3))
        for make in found_list("ESTIMATORS")},
 }  # fmt: skip

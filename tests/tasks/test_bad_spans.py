@@ -54,6 +54,16 @@ REFUSED = {
     "matches that cross": (
         lambda: StringAligner().fit([("ab", "ab")], [[(0, 1), (1, 0)]]), "pair 0: matches cross"
     ),
+    "a sentence that is too long": (
+        lambda: ConstituencyParser().fit([*TOKENS, TOKENS[0] * 1001], ["(S (A a) (B b))"] * 2),
+        "sentence 1: 2002 words, at most 2000 are possible",
+    ),
+    "strings that are too long": (
+        lambda: StringAligner().fit([("ab", "ab")], [[(0, 0)]]).predict(
+            [("a", "b"), ("a" * 9000, "b" * 9000)]
+        ),
+        "pair 1: strings of 9000 and 9000 symbols have 81018001 nodes",
+    ),
     "a column of nothing": (
         lambda: PairAlignment().encode([(0, 0), (-1, -1)], (1, 1)), r"column \(-1, -1\)"
     ),

@@ -286,6 +286,14 @@ def test_trees_are_trained_on_evaluated_and_predicted(tmp_path):
     assert "do not close" in str(result.exception)
 
 
+def test_sentences_that_are_too_long_are_told_by_line(parser, tmp_path):
+    parser.save(tmp_path / "parser.maxmargin")
+    (tmp_path / "long.mrg").write_text(f"(S (DT the))\n(S {'(DT the)' * 2001})\n")
+    arguments = ["predict", str(tmp_path / "parser.maxmargin"), str(tmp_path / "long.mrg")]
+    result = CliRunner().invoke(root, arguments)
+    assert "long.mrg, line 2: 2001 words, at most 2000" in str(result.exception)
+
+
 def test_constituents_are_loaded(tmp_path):
     (tmp_path / "wsj_combined.mrg").write_text(PENN * 2)
     sentences, trees = load_treebank("nltk_treebank", "train", tmp_path, constituents=True)

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from maxmargin.cli.main import root
@@ -36,6 +37,19 @@ def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
         read = list(read_rna(out.read_text().splitlines()))
         assert [own.name for own in read] == [f"a_{i}" for i in range(4)]
         assert all(own.structure.count("(") >= 4 for own in read)
+
+
+@pytest.mark.parametrize(
+    ("bases", "words"), [("GG1CC", "has the letter '1'"), ("G" * 3201, "has 3201 bases")]
+)
+def test_sequences_that_cannot_be_folded_are_told_by_name(tmp_path, bases, words):
+    run = tmp_path / "run"
+    call("train", "folding", "--data", write(tmp_path / "a.dbn", 4, 0), "--out", run)
+    path = tmp_path / "many.fasta"
+    path.write_text("".join(f">a_{i}\nGGGAAACCC\n" for i in range(70)) + f">bad_1\n{bases}\n")
+    result = CliRunner().invoke(root, ["predict", str(run), str(path)])
+    assert isinstance(result.exception, ValueError)
+    assert f"many.fasta: 'bad_1': x {words}" in str(result.exception)
 
 
 def test_a_file_without_structures_is_refused(tmp_path):

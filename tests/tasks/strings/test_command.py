@@ -45,6 +45,11 @@ def test_pairs_are_trained_on_evaluated_and_aligned(tmp_path, psa):
     call("predict", run, plain, "--out", out)
     (pair,) = read_string_pairs(out.read_text(encoding="utf-8").splitlines())
     assert pair.alignment == [(0, 0), (1, 1)]
+    long = "z" * 9000 if not psa else "\t".join("z" * 9000)
+    text = f"Words\na\nx\tp\ny\tp\nlong\nx\t{long}\ny\t{long}\n"
+    plain.write_text(text if psa else f">a\np\np\n\n>long\n{long}\n{long}\n")
+    result = CliRunner().invoke(root, ["predict", str(run), str(plain)])
+    assert "plain.txt, line 5: strings of 9000 and 9000 symbols" in str(result.exception)
 
 
 @pytest.mark.parametrize(

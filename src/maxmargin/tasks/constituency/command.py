@@ -69,8 +69,10 @@ class ConstituencyCommand(TaskCommand):
     ) -> int:
         count = 0
         for source in sources:
-            for tree, _ in _trees(source, name_of(source)):
-                sink.write(f"{model.predict([tree.words()])[0]}\n".encode())
+            for tree, where in _trees(source, name_of(source)):
+                with name_samples([where]):
+                    found = model.predict([tree.words()])[0]
+                sink.write(f"{found}\n".encode())
                 count += 1
         return count
 

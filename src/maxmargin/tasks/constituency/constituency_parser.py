@@ -17,7 +17,7 @@ from maxmargin.features import PartFeatures
 from maxmargin.metrics import BracketScores, bracket_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.structures import Constituents
-from maxmargin.structures.constituents import list_spans, span_numbers
+from maxmargin.structures.constituents import MOST_WORDS, list_spans, span_numbers
 from maxmargin.tasks.base import Prepared
 from maxmargin.tasks.constituency.spans import SpanFeatures, SpanRows, check_labels, simplify_label
 from maxmargin.tasks.guided import GuidedTask
@@ -372,6 +372,11 @@ def check_words(sentences: Any) -> list[list[tuple[str, str]]]:
     """Tokens as pairs (form, part of speech); errors name the sentence."""
     found = []
     for i, sentence in enumerate(check_sentences(sentences)):
+        if len(sentence) > MOST_WORDS:
+            raise SampleError.of(
+                i, f": {len(sentence)} words, at most {MOST_WORDS} are possible: cut it.",
+                noun="sentence",
+            )  # fmt: skip
         for t, token in enumerate(sentence):
             good = isinstance(token, tuple | list) and len(token) >= 2
             if not good or not all(isinstance(own, str) and own for own in token[:2]):

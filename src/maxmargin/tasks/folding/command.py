@@ -7,11 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from maxmargin.exceptions import SampleError
 from maxmargin.formats.rna import RNARecord, parse_dot_bracket, read_rna, write_rna
 from maxmargin.formats.text_lines import decoding_error, name_of, open_unpacked
 from maxmargin.metrics import pair_scores
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
+from maxmargin.tasks.folding.bases import check_sequences, encode_bases
 from maxmargin.tasks.folding.rna_folder import RNAFolder
 from maxmargin.tasks.sequences import worst_samples
 
@@ -147,7 +149,12 @@ class FoldingCommand(TaskCommand):
 
 def _records(file: Any, name: str) -> Iterator[RNARecord]:
     with open_unpacked(file) as raw:
-        yield from read_rna(_lines(raw, name), name)
+        for record in read_rna(_lines(raw, name), name):
+            try:
+                encode_bases(check_sequences([record.sequence])[0])
+            except SampleError as error:
+                raise ValueError(error.told([f"{name}: {record.name!r}"])) from None
+            yield record
 
 
 def _lines(raw: Iterable[bytes], name: str) -> Iterator[str]:

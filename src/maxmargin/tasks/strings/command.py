@@ -124,7 +124,8 @@ def _pairs(file: Any, name: str) -> Iterator[StringPair]:
 def _align(model: Any, source: BinaryIO) -> Iterator[StringPair]:
     pairs = _pairs(source, name_of(source))
     while batch := list(islice(pairs, _TOGETHER)):
-        found = model.predict([own.strings for own in batch])
+        with name_samples([own.where for own in batch]):
+            found = model.predict([own.strings for own in batch])
         yield from (own.with_alignment(links) for own, links in zip(batch, found, strict=True))
 
 

@@ -120,7 +120,8 @@ def read_string_pairs(lines: Iterable[str], name: str = "pairs") -> Iterator[Str
             raise ValueError(f"{where}: expected a line that begins with '>', found {title!r:.60}.")
         rows = [next(filled, (0, ""))[1] for _ in "ab"]
         if not all(rows) or max(map(len, rows)) > _MOST:
-            raise ValueError(f"{where}: expected two lines of strings after it.")
+            why = "" if letters else "; the file is .psa, as its first line does not begin with '>'"
+            raise ValueError(f"{where}: expected two lines of strings after it{why}.")
         yield _letters(title, rows, where) if letters else _symbols(title, rows, where)
 
 

@@ -57,6 +57,7 @@ def test_pairs_are_trained_on_evaluated_and_aligned(tmp_path, psa):
     [
         ("", "no pairs of strings"),
         (">a\nAB\n", "line 1: expected two lines of strings"),
+        ("favour\nfavor\n", "line 2: expected two lines of strings after it; the file is .psa"),
         (">a\nAB\n>b\nAB\n", "line 1: expected two lines of strings"),
         (">a\nAB-\nA-C\nD\n", "line 4: expected a line that begins with '>'"),
         (">a\nAB\nABC\n", "line 1: rows of 2 and 3 columns are not aligned"),

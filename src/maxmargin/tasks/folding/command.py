@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from maxmargin.exceptions import SampleError
 from maxmargin.formats.rna import RNARecord, parse_dot_bracket, read_rna, write_rna
-from maxmargin.formats.text_lines import decoding_error, name_of, open_unpacked
+from maxmargin.formats.text_lines import decoded_lines, name_of, open_unpacked
 from maxmargin.metrics import pair_scores
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
@@ -149,20 +149,12 @@ class FoldingCommand(TaskCommand):
 
 def _records(file: Any, name: str) -> Iterator[RNARecord]:
     with open_unpacked(file) as raw:
-        for record in read_rna(_lines(raw, name), name):
+        for record in read_rna(decoded_lines(raw, name), name):
             try:
                 encode_bases(check_sequences([record.sequence])[0])
             except SampleError as error:
                 raise ValueError(error.told([f"{name}: {record.name!r}"])) from None
             yield record
-
-
-def _lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
-    for number, line in enumerate(raw, start=1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError:
-            raise decoding_error(name, number, "utf-8", "convert the file") from None
 
 
 def _data(records: list[RNARecord]) -> Data:

@@ -61,7 +61,7 @@ new-task:  ## the same of a task: make new-task NAME=Lattices
 
 soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
-	$(BIN)/python -m pytest -n auto -m soak tests/contract tests/solvers tests/estimators tests/real tests/regression tests/persistence/checkpoints tests/structures tests/tasks tests/persistence tests/cli tests/fuzz tests/test_contributing.py tests/test_examples.py $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/contract tests/solvers tests/estimators tests/parallel tests/real tests/regression tests/persistence/checkpoints tests/structures tests/tasks tests/persistence tests/cli tests/fuzz tests/test_contributing.py tests/test_examples.py $(SOAK_ARGS)
 
 # Other code is compiled then, so it has a cache of its own.
 soak-bounds: export NUMBA_BOUNDSCHECK = 1

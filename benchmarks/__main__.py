@@ -34,6 +34,7 @@ NAMES = (
     "chunking",
     "likelihood",
     "tagging_speed",
+    "engines",
     "calibration",
     "trees",
     "parsing",

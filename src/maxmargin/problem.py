@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from maxmargin._numba.packed_samples import Points, add_points
+from maxmargin._numba.packed_samples import PackedSamples, Points, add_points
 from maxmargin._numba.passes.batch import add_absolute_features, add_features
 from maxmargin.domains.base import Domain, Limits, RealSpace, check_domain, check_limits
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
@@ -111,6 +111,8 @@ class Problem(Samples):
     """
 
     _truth: np.ndarray | None
+    #: what tells samples that are elsewhere from others, if it has few itself
+    source_key: str = ""
 
     def __init__(
         self,
@@ -323,6 +325,51 @@ class Problem(Samples):
                     self.oracle.check_layout(layout)
                 except InfeasibleError as error:
                     raise InfeasibleError.of(i, f": {error}") from error
+
+    def part(self, first: int, last: int) -> Problem:
+        """Return the problem of the samples first <= i < last, with the weights they have here.
+
+        Parameters
+        ----------
+        first, last : int
+            Range of the samples.
+
+        Returns
+        -------
+        Problem
+            Their problem; objectives and bounds of parts add up, but for the penalty.
+        """
+        found, old = copy(self), self.packed
+        for name in ("weight_limits", "forbidden_parts", "outputs_key", "memory_ptr", "_sizes"):
+            found.__dict__.pop(name, None)
+        found.__dict__.pop("_sizes_of_terms", None)
+
+        def cut(ptr: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+            a, b = int(ptr[first]), int(ptr[last])
+            return ptr[first : last + 1] - a, *(own[a:b] for own in arrays)
+
+        rows = slice(int(old.row_ptr[first]), int(old.row_ptr[last]))
+        entries = slice(int(old.indptr[rows.start]), int(old.indptr[rows.stop]))
+        row_ptr, width = cut(old.row_ptr, old.width)
+        block_ptr, block_start, block_width = cut(old.block_ptr, old.block_start, old.block_width)
+        layout_ptr, layouts = cut(old.layout_ptr, old.layouts)
+        (part_ptr,) = cut(old.part_ptr)
+        costs, cost_start = old.costs, old.cost_start
+        if len(cost_start):
+            cost_start = cost_start[rows]
+        elif len(costs):
+            costs = costs[self.parts(first, last)]
+        found.packed = PackedSamples(
+            layout_ptr=layout_ptr, layouts=layouts, part_ptr=part_ptr, row_ptr=row_ptr, width=width,
+            indptr=old.indptr[rows.start : rows.stop + 1] - entries.start, index=old.index[entries],
+            global_index=old.global_index[entries], value=old.value[entries], block_ptr=block_ptr,
+            block_start=block_start, block_width=block_width, costs=costs, cost_start=cost_start,
+            weight=old.weight[first:last],
+        )  # fmt: skip
+        found.layouts, found.part_ptr, found.first = self.layouts[first:last], part_ptr, first
+        found.truths = Points(*cut(self.truths.ptr, self.truths.part, self.truths.value))
+        found._truth, found._plain, found.memory = None, None, np.empty(0)
+        return found
 
     def without_loss(self) -> Samples:
         """Return the same samples without costs, except that forbidden parts stay forbidden.
@@ -633,7 +680,31 @@ class Problem(Samples):
         z = np.empty(int(self.part_ptr[-1]))
         hinges = self.apply("marginals", w, point=self.truths, out=z)
         loss_gradient = self.loss_gradient(z)
-        smooth = float(self.sample_weight @ hinges)
+        return self.likelihood_of(w, float(self.sample_weight @ hinges), loss_gradient)
+
+    def likelihood_of(
+        self, w: np.ndarray, smooth: float, loss_gradient: np.ndarray
+    ) -> tuple[float, float, np.ndarray]:
+        """Return what `likelihood` does, from its sums over the samples.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        smooth : float
+            P(w) without the penalty.
+        loss_gradient : ndarray of shape (n_weights,)
+            Loss gradient g at the expectations under w.
+
+        Returns
+        -------
+        primal : float
+            Objective P(w).
+        dual : float
+            D of the expectations.
+        gradient : ndarray of shape (n_weights,)
+            The loss gradient.
+        """
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
         minimum = self.domain.argmin_linear(loss_gradient, self.alpha)[1]
         return (

@@ -104,6 +104,31 @@ report = Command(
     examples=("report run", "report comparison --out comparison.html --open"),
 )
 
+shard = Command(
+    "shard",
+    callback=import_later("maxmargin.cli.shard:shard"),
+    help="""Cut DATA, a large file of sentences in columns, into files that fit into memory.
+
+    It is cut after blank lines. `SequenceTagger().fit(TextShards("shards"))` learns from such a
+    folder, in memory that does not grow with the number of files.
+    """,
+    with_json=True,
+    params=[
+        click.Argument(["data"], type=FILE),
+        Option(
+            "--out", type=FILE, required=True, metavar="FOLDER", help="New folder of the files."
+        ),
+        Option(
+            "--size",
+            default="100MB",
+            metavar="SIZE",
+            show_default=True,
+            help="Size of a file, such as 500KB, 100MB or 1GB.",
+        ),
+    ],
+    examples=("shard train.conll --out shards --size 100MB",),
+)
+
 demo = Command(
     "demo",
     callback=import_later("maxmargin.cli.demo:demo"),

@@ -26,6 +26,7 @@ PLACES = {
         "maxmargin.cli.comparison.command:compare",
         "time solvers beside each other as data grow",
     ),
+    "shard": ("maxmargin.cli.declared:shard", "cut a large file into files that fit into memory"),
     "report": ("maxmargin.cli.declared:report", "one HTML file about a run or a comparison"),
     "demo": ("maxmargin.cli.declared:demo", "train and show a small model on synthetic words"),
     "info": (

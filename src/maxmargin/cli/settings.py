@@ -76,6 +76,11 @@ SETTINGS = (
     Setting("threads", int, "Threads; results do not depend on their number.", least=1, default=1,
             parameter="n_jobs", limit=True,
             comparison={"help": "Threads of each run.  [default: 1]"}),
+    Setting("engine", ("threads", "processes", "ray", "dask"), "Where to train:"
+            " threads, processes, or a Ray or Dask cluster of this machine; by default one thread.",
+            of="run"),
+    Setting("workers", int, "Shards that --engine visits at a time; results depend on it."
+            "  [default: 2]", least=1, of="run"),
     Setting("worst", int, "Keep the N samples with the most errors for reports.  [default: 12]",
             "Run folder", of="run"),
     Setting("test-size", int, "Test on this many of the samples that no size trains on.  [default:"

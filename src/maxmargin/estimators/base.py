@@ -32,6 +32,7 @@ from maxmargin.features.base import scale_weights
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.oracles.base import check_k
 from maxmargin.oracles.constraints import part_score
+from maxmargin.parallel.run import check_engine, run_on_engine
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status, check_weights
@@ -72,7 +73,7 @@ BOUNDED = (
 )
 #: options of all estimators, or of most: some structures leave no choice
 _SHARED = ("alpha", "loss", "solver", "tol", "max_epochs", "random_state", "verbose", "n_jobs",
-           "warm_start", "time_limit", "callbacks", "domain", "objective",
+           "engine", "warm_start", "time_limit", "callbacks", "domain", "objective",
            "intercept_scaling")  # fmt: skip
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
@@ -123,6 +124,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     n_jobs : int or None, default=None
         Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    engine : str, Engine or None, default=None
+        Where training is computed: "processes", "ray", "dask", or an engine of
+        `maxmargin.parallel`; None means this process. Results depend on its number of shards only.
     warm_start : bool, default=False
         Start from the dual point of the last fit, for another alpha or solver on the same data, or
         with samples added at their end.
@@ -194,6 +198,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
@@ -211,6 +216,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.engine = engine
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
@@ -347,13 +353,14 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         weights so far and their certificate are kept, with ``result_.status`` INTERRUPTED.
         """
         check_options(self)
-        self._resolve_solver()  # fails before samples are read
+        check_engine(self.engine, self._resolve_solver())  # fails before samples are read
         problem = self._problem(X, y, sample_weight, node_weight)
         del X, y  # packed by now: who gave them may have no further use for them
         solver = self._resolve_solver(problem)
         state = self._last_state(problem) if self.warm_start else None
         completion = Completion()
-        self.result_ = solver.run(problem, state, [*self._callbacks(), completion])
+        callbacks = [*self._callbacks(), completion]
+        self.result_ = run_on_engine(self.engine, solver, problem, state, callbacks)
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_layouts = problem.layouts
         self._learn_support(problem)

@@ -97,6 +97,7 @@ class ChainSVM(PartialTargets, NodeLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -75,6 +75,7 @@ class GeneralMatchingSVM(StructuredSVM):
         bias: bool = True,
         intercept_scaling: Positive = 1.0,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

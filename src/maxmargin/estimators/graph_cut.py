@@ -120,6 +120,7 @@ class GraphCutSVM(StructuredSVM):
         intercept_scaling: Positive = 1.0,
         multiclass: bool = False,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -106,6 +106,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

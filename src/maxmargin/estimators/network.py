@@ -123,6 +123,7 @@ class NetworkSVM(GraphLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

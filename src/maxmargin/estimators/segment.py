@@ -103,6 +103,7 @@ class SegmentSVM(PartialTargets):
         transitions: bool = True,
         single: Collection[Hashable] = (),
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

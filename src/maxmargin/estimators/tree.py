@@ -86,6 +86,7 @@ class TreeSVM(GraphLabels):
         verbose: Verbosity = 0,
         *,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -12,8 +12,8 @@ program can add, by `register`. An object is made by its constructor; its option
 declared, what it learned must be what its class annotates (see `maxmargin.validation.learned`), and
 then its `validate` says whether that goes together.
 
-Not saved: callbacks; the dual point of the last fit, unless `warm_start`; and the vertices that
-BCFW remembers, which a warm start finds anew.
+Not saved: callbacks and engines; the dual point of the last fit, unless `warm_start`; and the
+vertices that BCFW remembers, which a warm start finds anew.
 """
 
 from __future__ import annotations

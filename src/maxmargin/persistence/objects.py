@@ -22,11 +22,13 @@ _SAVED_OF_STATE = tuple(own.name for own in fields(State) if own.metadata["saved
 
 # -- taking apart ----------------------------------------------------------------------------------
 def options_of(estimator: BaseEstimator) -> dict[str, Any]:
-    """The options of an estimator, callbacks left out."""
+    """The options of an estimator, callbacks and engines left out."""
     own = getattr(estimator, "_saved_options", None)
     options = estimator.get_params(deep=False) if own is None else own()
     if "callbacks" in options:
         options["callbacks"] = [] if isinstance(options["callbacks"], list) else ()
+    if "engine" in options:
+        options["engine"] = None
     return options
 
 

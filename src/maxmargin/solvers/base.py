@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -49,6 +49,10 @@ class Requires:
         The objectives that it can minimise, see `Problem`.
     has_objective : bool, default=True
         Whether alpha and the loss matter to it.
+    shards : {"rounds", "sums", ""}, default=""
+        How it works on the shards of an engine, see `maxmargin.parallel`: by rounds, in which a
+        piece of an epoch is run on each (`EpochInPieces`); by sums over all of them in
+        `Problem.apply` and `Problem.likelihood`; or not at all.
     """
 
     abilities: tuple[tuple[str, ...], ...] = (("maximize",),)
@@ -57,6 +61,7 @@ class Requires:
     any_domain: bool = False
     objectives: tuple[str, ...] = ("margin",)
     has_objective: bool = True
+    shards: str = ""
 
     def are_met_by(self, structure: Structure) -> bool:
         """Tell whether the structure's oracle has all abilities.
@@ -116,7 +121,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "name" in vars(cls) and cls.__module__.startswith("maxmargin."):
+        if isinstance(vars(cls).get("name"), str) and cls.__module__.startswith("maxmargin."):
             _KINDS[cls.name] = cls
 
     @abstractmethod
@@ -386,6 +391,36 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         if self.certifies:
             state.w[:] = problem.weights(state.points)
         return cast(StateT, state)
+
+
+class EpochInPieces(Protocol):
+    """What a solver that works on shards by rounds has besides `epoch`."""
+
+    def rounds(
+        self, problem: Problem, state: Any, n_pieces: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Run one epoch in pieces, see `BCFW.rounds`; no piece has a sample twice."""
+
+
+def cut_order(order: np.ndarray, n_pieces: int | None) -> list[np.ndarray]:
+    """Cut the samples of a pass in pieces that have none twice; None: all of them in one.
+
+    Parameters
+    ----------
+    order : ndarray of int
+        Samples in the order of their visits.
+    n_pieces : int or None
+        Number of pieces.
+
+    Returns
+    -------
+    list of ndarray
+        The pieces.
+    """
+    if n_pieces is None:
+        return [order]
+    pieces = np.array_split(order, min(n_pieces, len(order)))
+    return [own[np.sort(np.unique(own, return_index=True)[1])] for own in pieces]
 
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:

@@ -225,12 +225,15 @@ def weights_and_average(
     return [state.w, average]
 
 
-def finalize_weights(problem: Problem, state: BlockState) -> None:
-    """Let w be w(z) without rounding, and keep its average where it is."""
+def finalize_weights(problem: Problem, state: BlockState, w: np.ndarray | None = None) -> None:
+    """Let w be w(z) without rounding, and keep its average where it is. w : w(z), if known."""
     total, correction = state.average.total[0], state.average.correction
     if len(correction):  # in place: weights may be many
         add_scaled(correction, -total, _averaged(problem, state.w, state.w_unprojected))
-    problem.weights(state.points, out=state.w)
+    if w is None:
+        problem.weights(state.points, out=state.w)
+    else:
+        state.w[:] = w
     if state.w_unprojected is not None:
         state.w_unprojected = unprojected_weights(problem, state.points)
     if len(correction):

@@ -47,7 +47,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
 
     name: ClassVar[str] = "fw"
     summary: ClassVar[str] = "Frank-Wolfe: steps in all samples at once, with a bound."
-    requires: ClassVar[Requires] = Requires(any_domain=True)
+    requires: ClassVar[Requires] = Requires(any_domain=True, shards="sums")
     state_class = FrankWolfeState
 
     def __init__(

@@ -39,7 +39,7 @@ def checksums(*arrays: np.ndarray) -> int:
 
 def samples_key(problem: Problem) -> int:
     """A checksum of features, costs, weights and truth."""
-    key = crc32(f"{problem.n} {problem.dim}".encode())
+    key = crc32(f"{problem.n} {problem.dim}{problem.source_key}".encode())
     for array in (*problem.packed, *problem.truths):
         key = crc32(np.ascontiguousarray(array).data, key)
     return key

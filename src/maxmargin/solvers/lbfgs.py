@@ -55,7 +55,7 @@ class LBFGS(Solver[LBFGSState]):
     name: ClassVar[str] = "lbfgs"
     summary: ClassVar[str] = "L-BFGS: quasi-Newton steps on the likelihood of all samples at once."
     requires: ClassVar[Requires] = Requires(
-        abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
+        abilities=(("marginals",),), expectations=True, objectives=("likelihood",), shards="sums"
     )
     state_class = LBFGSState
 

@@ -24,7 +24,8 @@ from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import LaidOutRows
 
 #: options of a task that are its model's, too
-_SHARED = ("tol", "max_epochs", "random_state", "verbose", "n_jobs", "warm_start", "time_limit")
+_SHARED = ("tol", "max_epochs", "random_state", "verbose", "n_jobs", "engine", "warm_start",
+           "time_limit")  # fmt: skip
 #: rows and targets of some samples, and which they are
 Prepared = tuple[LaidOutRows, list[Any], list[int]]
 
@@ -40,6 +41,9 @@ class Task(Savable, BaseEstimator):
         0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     n_jobs : int or None, default=None
         Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    engine : str, Engine or None, default=None
+        Where training is computed: "processes", "ray", "dask", or an engine of
+        `maxmargin.parallel`; None means this process. Results depend on its number of shards only.
     warm_start : bool, default=False
         Start from the dual point of the last fit, for another alpha or solver on the same data.
     time_limit : float or None, default=None
@@ -61,6 +65,7 @@ class Task(Savable, BaseEstimator):
     random_state: Any
     verbose: int
     n_jobs: int | None
+    engine: Any
     warm_start: bool
     time_limit: float | None
     callbacks: Sequence[Callback]

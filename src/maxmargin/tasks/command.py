@@ -199,6 +199,7 @@ class TaskCommand(ABC):
         tokens, n = sum(map(len, data.outputs)), len(known)
         # the truth, the state and the answers: label parts and a table of pairs a sample
         need, free = 24.0 * (tokens * n + len(data) * n**2), available_bytes()
+        need *= data.extra.get("share", 1.0)
         if n <= MOST_LABELS and need <= free:
             return
         what, question = self.labels

@@ -67,4 +67,6 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    yield from sorted(file for file in path.rglob("*") if file.is_file())
+    for file in sorted(path.rglob("*")):  # hidden ones are not data
+        if file.is_file() and not any(own[0] == "." for own in file.relative_to(path).parts):
+            yield file

@@ -21,10 +21,11 @@ from maxmargin.cli.runs.penalty import check_search, choose_alpha, search_table
 from maxmargin.cli.runs.solvers import make_solver
 from maxmargin.cli.runs.watching import AtOnce, HistoryLines, Interrupts
 from maxmargin.cli.settings import AUTO, DEFAULTS, ENDS, PARAMETERS
+from maxmargin.parallel import resolve_engine
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
-from maxmargin.tasks.documents import finite_values
+from maxmargin.tasks.documents import Table, finite_values
 from maxmargin.tasks.sample_names import name_samples
 
 if TYPE_CHECKING:
@@ -145,6 +146,11 @@ class _Training:
             if name not in known:
                 raise RunError(f"the task {self.command.name!r} has no {key}; leave it out.")
             setattr(model, name, wanted[key])
+        if "engine" in self.config:
+            workers = int(self.config.get("workers", 2))
+            model.engine = resolve_engine(self.config["engine"], n_workers=workers)
+        elif "workers" in self.config:
+            raise RunError("workers are those of an engine: name it, by --engine ray, say.")
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
@@ -286,11 +292,37 @@ class _Training:
                 "alpha_search": self.search,
                 "tables": [
                     *map(search_table, filter(None, [self.search])),
+                    *rounds_tables(result.history[-1].extra),
                     *self.command.describe(model),
                 ],
                 "metrics": metrics,
             }
         )
+
+
+def rounds_tables(metrics: Mapping[str, float]) -> list[Table]:
+    """Where the time of training on several workers went, if that is what it was."""
+    if "rounds" not in metrics:
+        return []
+    amounts = {
+        "seconds of visits, all workers": metrics["visit_seconds"],
+        "seconds until the slowest worker of each round was ready": metrics[
+            "slowest_visit_seconds"
+        ],
+        "seconds of joining directions": metrics["combine_seconds"],
+        "seconds of rounds in all": metrics["round_seconds"],
+        "megabytes sent to workers": metrics["megabytes_sent"],
+        "megabytes received": metrics["megabytes_received"],
+    }
+    note = "What rounds took beyond their slowest worker is sending, waiting and joining."
+    return [
+        Table(
+            title=f"{metrics['rounds']:,.0f} rounds of several workers",
+            columns=["what", "amount"],
+            rows=[[what, round(amount, 2)] for what, amount in amounts.items()],
+            note=note,
+        )
+    ]
 
 
 def _warn_of_same_files(files: Sequence[Mapping[str, Any]]) -> None:

@@ -187,6 +187,7 @@ class DecisionSVM(StructuredSVM):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

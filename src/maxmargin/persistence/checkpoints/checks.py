@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     """A ValueError or TypeError says what does not fit a run that has just begun (fresh)."""
-    _check_state(fresh, snapshot.state)
+    check_state(fresh, snapshot.state)
     dim = run.problem.dim
     for name in ("best", "newest", "chosen"):
         _check_weights(name, getattr(snapshot, name), dim, missing=True)
@@ -40,7 +40,7 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
             raise ValueError("winner is out of range")
 
 
-def _check_state(fresh: State, state: Any) -> None:
+def check_state(fresh: State, state: Any) -> None:
     """That each field is what its declaration says (`state_field`)."""
     for field in fields(fresh):
         name, rule = field.name, field.metadata

@@ -93,8 +93,10 @@ def take_snapshot(run: Run, packed: bool = False) -> Snapshot:
             f"{name}.{unknown[0]} is not a field of {name}, so that checkpoints cannot keep it;"
             " declare it in a dataclass, by result.state_field."
         )
-    for field in fields(run.state):
-        value = getattr(run.state, field.name)
+    gather = getattr(run.solver, "state_to_save", None)  # of solvers whose state is on workers
+    whole = run.state if gather is None else gather(run.state)
+    for field in fields(whole):
+        value = getattr(whole, field.name)
         value = TRUTH if run.problem.is_truth(value) else value
         keep = not packed or field.metadata.get("grows")
         state[field.name] = value if keep else pack_sparse(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,7 +15,7 @@ from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Requires, Solver
+from maxmargin.solvers.base import Requires, Solver, cut_order
 from maxmargin.solvers.bcfw.vertex_cache import (
     CacheState,
     check_vertex_cache,
@@ -166,7 +167,7 @@ class BCFW(Solver[BCFWState]):
     summary: ClassVar[str] = (
         "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
     )
-    requires: ClassVar[Requires] = Requires(any_domain=True)
+    requires: ClassVar[Requires] = Requires(any_domain=True, shards="rounds")
     state_class = BCFWState
 
     def __init__(
@@ -253,16 +254,41 @@ class BCFW(Solver[BCFWState]):
 
     # -- an epoch ----------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: BCFWState) -> None:
+        for _ in self.rounds(problem, state):
+            pass
+
+    def rounds(
+        self, problem: Problem, state: BCFWState, n_pieces: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Run one epoch in pieces, between which w may be moved by others.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        n_pieces : int or None, default=None
+            Number of pieces of a pass over the samples; None means whole passes.
+
+        Yields
+        ------
+        ndarray of int
+            Samples of the piece that comes next; none before what ends the epoch.
+        """
         self._prepare(problem, state)
         state.counters.epoch[0] = state.epoch
         order, cache = self._order(problem, state), self._cache()
-        if cache is None:
-            self._plain_pass(problem, state, order)
-        else:
-            try:
-                self._oracle_pass(problem, state, order)
-                self._cached_passes(problem, state, cache.passes)
-            finally:  # an oracle in Python may be interrupted
+        visit = self._plain_pass if cache is None else self._oracle_pass
+        try:
+            for piece in cut_order(order, n_pieces):
+                yield piece
+                visit(problem, state, piece)
+            if cache is not None:
+                yield from self._cached_passes(problem, state, cache.passes, n_pieces)
+            yield order[:0]
+        finally:  # an oracle in Python may be interrupted
+            if cache is not None:
                 take_points(problem, state)
         state.n_oracle += len(order)  # known outputs count here, not where they were computed
         state.estimate = _weighted_gap(problem, state)
@@ -349,8 +375,10 @@ class BCFW(Solver[BCFWState]):
                 " zeros and ones; say binary = False in the structure.",
             )
 
-    def _cached_passes(self, problem: Problem, state: BCFWState, passes: int | str) -> None:
-        """Step between cached vertices, in this many passes or as many as pay.
+    def _cached_passes(
+        self, problem: Problem, state: BCFWState, passes: int | str, n_pieces: int | None
+    ) -> Iterator[np.ndarray]:
+        """Step between cached vertices, in this many passes or as many as pay, see `rounds`.
 
         Counted, not timed: the same seed gives the same bits.
         """
@@ -363,9 +391,10 @@ class BCFW(Solver[BCFWState]):
             )
             most, target = most // _PASSES * _PASSES, _ENOUGH * _weighted_gap(problem, state)
         for count in range(1, most + 1):
-            left = step_between_vertices(
-                problem, state, state.rng.permutation(problem.n), *self._policy()
-            )
+            left = 0.0
+            for piece in cut_order(state.rng.permutation(problem.n), n_pieces):
+                yield piece
+                left += step_between_vertices(problem, state, piece, *self._policy())
             if count % _PASSES == 0 and left <= target:
                 return
 

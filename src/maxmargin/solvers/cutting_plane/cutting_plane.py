@@ -95,7 +95,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     summary: ClassVar[str] = (
         "Cutting planes: a model of the loss that grows from below, solved anew each pass."
     )
-    requires: ClassVar[Requires] = Requires(any_domain=True)
+    requires: ClassVar[Requires] = Requires(any_domain=True, shards="sums")
     state_class = CuttingPlaneState
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +12,7 @@ from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Requires, Solver
+from maxmargin.solvers.base import Requires, Solver, cut_order
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _REFRESH = 5  # epochs after which all gaps are looked at again
@@ -55,7 +56,7 @@ class SDCA(Solver[SDCAState]):
         "Stochastic dual coordinate ascent: a likelihood's bound raised one sample at a time."
     )
     requires: ClassVar[Requires] = Requires(
-        abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
+        abilities=(("marginals",),), expectations=True, objectives=("likelihood",), shards="rounds"
     )
     state_class = SDCAState
 
@@ -95,8 +96,33 @@ class SDCA(Solver[SDCAState]):
         return own
 
     def epoch(self, problem: Problem, state: SDCAState) -> None:
+        for _ in self.rounds(problem, state):
+            pass
+
+    def rounds(
+        self, problem: Problem, state: SDCAState, n_pieces: int | None = None
+    ) -> Iterator[np.ndarray]:
+        """Run one epoch in pieces, between which w may be moved by others.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        n_pieces : int or None, default=None
+            Number of pieces of a pass over the samples; None means whole passes.
+
+        Yields
+        ------
+        ndarray of int
+            Samples of the piece that comes next; none before what ends the epoch.
+        """
         order = self._order(problem, state)
-        self._pass(problem, state, order)
+        for piece in cut_order(order, n_pieces):
+            yield piece
+            self._pass(problem, state, piece)
+        yield order[:0]
         state.n_oracle += len(order)
         weighty = problem.sample_weight > 0
         state.estimate = float(problem.sample_weight[weighty] @ state.gaps[weighty])

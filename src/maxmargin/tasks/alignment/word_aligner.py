@@ -142,6 +142,7 @@ class WordAligner(LinkProbabilities, Task):
         statistics: WordStatistics | None = None,
         features: AlignmentFeatures | None = None,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -131,6 +131,7 @@ class ConstituencyParser(GuidedTask):
         min_chain_count: Count = 5,
         guided: bool = True,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

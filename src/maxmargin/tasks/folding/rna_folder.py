@@ -129,6 +129,7 @@ class RNAFolder(StructureTask):
         gamma: Positive = 2.0,
         max_samples: Count | None = 200,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

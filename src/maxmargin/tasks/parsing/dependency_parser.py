@@ -160,6 +160,7 @@ class DependencyParser(GuidedTask):
         bits: Bits | None = None,
         guided: bool = True,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -116,6 +116,7 @@ class Segmenter(SegmentProbabilities, Task):
         graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
         tables: bool = False,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -147,6 +147,7 @@ class StringAligner(StructureTask):
         gap_value: NonNegative = 0.1,
         max_cells: Positive = 1e7,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -25,6 +25,7 @@ from maxmargin.tasks.sequences import (
 )
 from maxmargin.tasks.tagging.files import read_file, tag_file
 from maxmargin.tasks.tagging.schemes import mark_chunks
+from maxmargin.tasks.tagging.shards import READING, TextShards
 
 
 class TaggingCommand(TaskCommand):
@@ -38,7 +39,9 @@ class TaggingCommand(TaskCommand):
         " line, its columns separated by tabs or spaces, a blank line after each sentence. The last"
         " column is the tag and the others are features, unless --tag-column and --columns say"
         " otherwise; of CoNLL-U, UPOS is the tag and FORM the feature. Comments, -DOCSTART- lines"
-        " and CoNLL-U's multiword and empty nodes are passed over."
+        " and CoNLL-U's multiword and empty nodes are passed over. A folder of such files, as"
+        " `maxmargin shard` makes, is learned from one file at a time, so that it need not fit into"
+        " memory."
     )
     predict_help = (
         "Reads files of the same columns, with or without the tag column, or pipes; writes every"
@@ -53,6 +56,7 @@ class TaggingCommand(TaskCommand):
         "train tagging --data train.txt --validation dev.txt --out runs/chunks",
         "train tagging --data en_ewt-ud-train.conllu --columns form --tag-column upos --out run",
         "train tagging --data train.txt --objective likelihood --calibrate dev.txt --out runs/crf",
+        "train tagging --data shards/ --engine processes --workers 2 --out runs/large",
         "predict runs/chunks new.txt > tagged.txt",
         "evaluate runs/chunks test.txt",
     )
@@ -131,6 +135,8 @@ class TaggingCommand(TaskCommand):
         options = self.with_defaults(options)
         if not paths:
             raise ValueError("no data file was given; name one at least.")
+        if any(path.is_dir() for path in paths):
+            return self._read_shards(TextShards(paths, {key: options[key] for key in READING}))
         sentences: list[Any] = []
         tags: list[list[str]] = []
         names = [read_file(path, options, sentences, tags) for path in paths]
@@ -142,12 +148,14 @@ class TaggingCommand(TaskCommand):
                     "the data files differ in their number of columns; name those to use with"
                     " --columns and --tag-column."
                 )
-        counts = {
-            "sentences": len(sentences),
-            "tokens": sum(map(len, sentences)),
-            "tags": len({tag for own in tags for tag in own}),
-        }
-        return Data(sentences, tags, counts, {"columns": names[0]})
+        return Data(sentences, tags, _counts(tags), {"columns": names[0]})
+
+    def _read_shards(self, shards: TextShards) -> Data:
+        """Files of a folder, of which tags alone are kept."""
+        tags = shards.read_tags()
+        counts = _counts(tags) | {"files": len(shards.paths)}
+        share = 1.0 / len(shards.paths)  # of the sentences that are in memory at a time
+        return Data(shards, tags, counts, {"columns": shards.names(), "share": share})
 
     def estimator(self, options: Mapping[str, Any]) -> SequenceTagger:
         options = self.with_defaults(options)
@@ -162,7 +170,10 @@ class TaggingCommand(TaskCommand):
         """Fit in place, with the names that the columns have in the files."""
         model.columns = data.extra.get("columns")
         try:
-            super().fit(model, data, folder)
+            if isinstance(data.inputs, TextShards):
+                model.fit(data.inputs)  # workers read the tags
+            else:
+                super().fit(model, data, folder)
         except InfeasibleError as error:
             raise InfeasibleError(
                 f"{error} Sentences count from 0, over all files of --data; bio=False is --no-bio."
@@ -181,9 +192,7 @@ class TaggingCommand(TaskCommand):
         assert data.outputs is not None
         inputs = [data.inputs[i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
-        counts = data.counts | {"sentences": len(inputs), "tokens": sum(map(len, inputs))}
-        counts["tags"] = len({tag for own in outputs for tag in own})
-        return Data(inputs, outputs, counts, data.extra)
+        return Data(inputs, outputs, data.counts | _counts(outputs), data.extra)
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -225,6 +234,8 @@ class TaggingCommand(TaskCommand):
                 for i, errors in worst_samples(truth, predicted, shown)
             ],
         )
+        if isinstance(data.inputs, TextShards):  # probabilities of one file are enough, and fit
+            data = self.take(data, range(data.inputs.end(0)))
         return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:
@@ -233,6 +244,11 @@ class TaggingCommand(TaskCommand):
             weight_table("Strongest features of each tag", features.columns, features),
             weight_table("Strongest pairs of neighbouring tags", pairs.columns, pairs),
         ]
+
+
+def _counts(tags: Sequence[Sequence[str]]) -> dict[str, Any]:
+    known = {tag for own in tags for tag in own}
+    return {"sentences": len(tags), "tokens": sum(map(len, tags)), "tags": len(known)}
 
 
 def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:

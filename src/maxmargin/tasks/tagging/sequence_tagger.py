@@ -37,6 +37,7 @@ from maxmargin.tasks.tagging.schemes import (
     is_chunk_tag,
     mark_chunks,
 )
+from maxmargin.tasks.tagging.shards import TextShards, fit_shards
 from maxmargin.tasks.tagging.token_features import Token, TokenFeatures, read_frames
 from maxmargin.validation.options import (
     Count,
@@ -170,6 +171,7 @@ class SequenceTagger(Task):
         max_length: Count | None = None,
         gazetteer: Mapping[str, Sequence[str]] | None = None,
         n_jobs: NJobs = None,
+        engine: Any = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
@@ -186,18 +188,20 @@ class SequenceTagger(Task):
         self.gazetteer = gazetteer
         self.objective = objective
 
-    def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
+    def fit(
+        self, sentences: Sentences | TextShards, tags: Tags | None = None, sample_weight: Any = None
+    ) -> SequenceTagger:
         """Fit the features and the model.
 
         Parameters
         ----------
-        sentences : sequence of sentences
-            Sentences, as described for the class.
-        tags : sequence of sequences
+        sentences : sequence of sentences or TextShards
+            Sentences, as described for the class, or files that hold them and their tags.
+        tags : sequence of sequences or None, default=None
             True tags, one per token of each sentence; None where a tag is unknown, which is then
-            learned as `ChainSVM` does. With `segments` all must be known.
+            learned as `ChainSVM` does. With `segments` all must be known. None for files.
         sample_weight : array_like of shape (n_samples,) or None, default=None
-            Weights of the sentences; None means equal weights.
+            Weights of the sentences; None means equal weights, as those of files are.
 
         Returns
         -------
@@ -207,6 +211,8 @@ class SequenceTagger(Task):
         check_options(self)
         if self.gazetteer is not None and not self.segments:
             raise ValueError("gazetteer needs segments=True: its phrases are features of segments.")
+        if isinstance(sentences, TextShards):
+            return self._fit_files(sentences, tags, sample_weight)
         if isinstance(sentences, Iterator):
             sentences = list(sentences)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
@@ -246,6 +252,24 @@ class SequenceTagger(Task):
             del rows, tags  # the model forgets them before it trains
             with self._learning(**learned, model_=model):
                 model.fit(given.pop(0), given.pop(), sample_weight)
+        return self
+
+    def _fit_files(self, shards: TextShards, tags: Any, sample_weight: Any) -> SequenceTagger:
+        """Fit to a corpus in files, shard by shard."""
+        options = self.bio, self.segments, self.warm_start
+        if tags is not None or sample_weight is not None or any(options):
+            raise ValueError(
+                "files have their own tags: give no tags, sample_weight, bio=True, segments=True or"
+                " warm_start=True with TextShards."
+            )
+        features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
+        callbacks = list(self.callbacks)
+
+        def make_model(n: int) -> ChainSVM:
+            return self._make_model(ChainSVM(), n, [], Forbidden([], [], []))
+
+        model = fit_shards(shards, features, make_model, self.engine, callbacks)
+        self.features_, self.model_ = features, model.set_params(callbacks=callbacks)
         return self
 
     def _learn_segments(
@@ -291,14 +315,22 @@ class SequenceTagger(Task):
             **chain,
         )
 
-    def predict(self, sentences: Sentences) -> list[list[Any]]:
+    def predict(self, sentences: Sentences | TextShards) -> list[list[Any]]:
         """Predict the tags of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences or TextShards
+            Sentences, or files of them, of which one at a time is in memory.
 
         Returns
         -------
         list of list
             One tag per token of each sentence.
         """
+        if isinstance(sentences, TextShards):
+            files = (sentences.read(k)[0] for k in range(len(sentences.paths)))
+            return [tags for own in files for tags in self.predict(own)]
         return self._filled(sentences, "predict", self._tags, [])
 
     def predict_restricted(

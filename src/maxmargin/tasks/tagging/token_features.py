@@ -157,6 +157,64 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         self.index_, self.n_features_, self.columns_ = index, index.n_features, given
         return Rows(matrix, lengths)
 
+    def start_parts(self, values: Sequence[Iterable[str]]) -> "TokenFeatures":
+        """Begin to learn the features of a corpus in parts, of tokens that are tuples or str.
+
+        Parameters
+        ----------
+        values : sequence of iterables of str
+            Distinct values of each column, in order of appearance in the corpus.
+
+        Returns
+        -------
+        TokenFeatures
+            The object, of which `count_keys` may be called for each part.
+        """
+        check_options(self)
+        n_columns = len(values)
+        self.kind_, self.n_columns_ = "str" if n_columns == 1 else "columns", n_columns
+        self.columns_ = None if self.columns is None else list(self.columns)
+        self.templates_ = list(self._templates(self.kind_, n_columns))
+        names = _column_names(self.columns_, n_columns)
+        self.index_ = TemplateIndex(parse_templates(self.templates_, names), int(self.min_count))
+        self.index_.learn_values(values)
+        return self
+
+    def count_keys(self, sentences: Iterable[Sequence[Token]]) -> list[Any]:
+        """Count the features that a part of the corpus has.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        list
+            What `finish_parts` takes.
+        """
+        tokens, lengths = _flatten(sentences)
+        _check_kind(tokens, lengths, self.kind_, self.n_columns_)
+        columns = _columns(tokens, lengths, self.kind_, self.n_columns_)
+        return self.index_.count_keys(columns, lengths)
+
+    def finish_parts(self, parts: Iterable[list[Any]]) -> "TokenFeatures":
+        """Learn the features from those of all parts: the same as `fit` learns from the whole.
+
+        Parameters
+        ----------
+        parts : iterable
+            What `count_keys` returned for each part.
+
+        Returns
+        -------
+        TokenFeatures
+            The fitted object.
+        """
+        self.index_.learn_keys(parts)
+        self.n_features_ = self.index_.n_features
+        return self
+
     def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Compute the rows of the learned features; other features are ignored.
 

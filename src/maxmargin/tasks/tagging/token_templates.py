@@ -21,6 +21,7 @@ EOS+1, EOS+2, ... to the right, which no token can take and functions leave alon
 """
 
 import itertools
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -277,6 +278,49 @@ class TemplateIndex(Checked):
         self.n_features = first
         return out
 
+    # -- a corpus in parts -------------------------------------------------------------------------
+    def learn_values(self, columns: Sequence[Iterable[str]]) -> None:
+        """Learn the distinct values of each column, in order of appearance in the corpus."""
+        values = [list(dict.fromkeys(own)) for own in columns]
+        self.vocabularies = {}
+        for atom in (a for t in self.templates for a in t.atoms):
+            if (atom.column, atom.functions) not in self.vocabularies:
+                found = dict.fromkeys(_apply(atom.functions, values[atom.column]))
+                numbers = dict(zip(found, range(len(found)), strict=True))
+                self.vocabularies[atom.column, atom.functions] = numbers
+        for template in self.templates:
+            if math.prod(self._radix(atom) for atom in template.atoms) > MAX_KEY:
+                raise ValueError(
+                    f"template {template.label!r} has too many combinations of values for a corpus"
+                    " in parts; leave one of its terms out."
+                )
+
+    def count_keys(
+        self, columns: Sequence[Sequence[str]], lengths: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Combined keys found in a part of the corpus, and how often, template by template."""
+        ids = self._ids(_Window(columns, lengths, self.reach))
+        found = []
+        for template in self.templates:
+            key = ids(template.atoms[0])
+            for atom in template.atoms[1:]:
+                key = key * self._radix(atom) + ids(atom)
+            found.append(np.unique(key, return_counts=True))
+        return found
+
+    def learn_keys(self, parts: Iterable[list[tuple[np.ndarray, np.ndarray]]]) -> None:
+        """Learn the features from what `count_keys` found in all parts; the same as `fit` does."""
+        total: list[Any] = [None] * len(self.templates)
+        for part in parts:
+            for j, own in enumerate(part):
+                total[j] = own if total[j] is None else _add_counts(total[j], own)
+        self.indexes = []
+        for template, (keys, counts) in zip(self.templates, total, strict=True):
+            radices = [self._radix(atom) for atom in template.atoms]
+            kept = keys[counts >= self.min_count]
+            self.indexes.append(_Index(radices, {}, kept, math.prod(radices)))
+        self.n_features = sum(len(index.keys) for index in self.indexes)
+
     def encode(self, columns: Sequence[Sequence[str]], lengths: np.ndarray) -> np.ndarray:
         """Feature numbers (tokens, templates), -1 where the feature was not learned."""
         window = _Window(columns, lengths, self.reach)
@@ -367,6 +411,14 @@ class TemplateIndex(Checked):
             texts += self.vocabularies[atom.column, atom.functions]
             parts.append([texts[i] for i in digit.tolist()])
         return map("|".join, zip(*reversed(parts), strict=True))
+
+
+def _add_counts(
+    one: tuple[np.ndarray, np.ndarray], two: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    keys, where = np.unique(np.concatenate([one[0], two[0]]), return_inverse=True)
+    weights = np.concatenate([one[1], two[1]])
+    return keys, np.bincount(where, weights, len(keys)).astype(np.int64)
 
 
 def _check_keys(keys: Any, size: int) -> None:

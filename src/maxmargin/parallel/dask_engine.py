@@ -1,0 +1,114 @@
+"""Workers on a Dask cluster."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.optional import optional_module
+from maxmargin.parallel.engines import Engine, WorkerLost, check_version
+
+_HINT = 'engine="dask" needs Dask: pip install "maxmargin[dask]"'
+#: seconds after which it looks whether a worker is still there
+_STEP = 5.0
+#: calls after which it asks which workers there are
+_LOOK = 100
+
+
+class DaskEngine(Engine):
+    """Workers of a Dask cluster, each of which keeps its shards.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        Client of the cluster; None means a new one on this machine with n_workers processes, which
+        ends with `close`.
+    **options : dict
+        Those of `Engine`.
+    """
+
+    name: ClassVar[str] = "dask"
+
+    def __init__(self, client: Any = None, **options: Any):
+        super().__init__(**options)
+        self._distributed = optional_module("distributed", _HINT)
+        check_version("distributed", self._distributed.__version__)
+        if client is not None and not isinstance(client, self._distributed.Client):
+            raise TypeError(
+                f"client must be a distributed.Client, found {type(client).__name__}; one of a"
+                " cluster is Client(cluster)."
+            )
+        self.client = client
+        self._client: Any = None
+        self._cluster: Any = None
+        self._workers: list[str] = []
+        self._count = 0
+
+    def _open(self) -> Any:
+        if self._client is None:
+            self._client = self.client
+        if self._client is None:
+            self._cluster = self._distributed.LocalCluster(
+                n_workers=int(self.n_workers),
+                threads_per_worker=1,
+                dashboard_address=None,
+                worker_dashboard_address=None,
+                silence_logs=50,
+            )
+            self._client = self._distributed.Client(self._cluster, set_as_default=False)
+        return self._client
+
+    def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        client = self._open()
+        if self._count % _LOOK == 0:
+            self._workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        self._count += 1
+        # where a worker is gone another one takes its calls, and is sent what it lacks
+        found = self._workers
+        address = found[worker % len(found)]
+        place = {"workers": [address], "allow_other_workers": True}
+        with warnings.catch_warnings():  # of large arguments, which are as large as they are
+            warnings.simplefilter("ignore", UserWarning)
+            return client.submit(function, *arguments, pure=False, **place), address
+
+    def result(self, future: Any) -> Any:
+        task, worker = future
+        waited, limit = 0.0, float(self.task_limit or np.inf)
+        while True:
+            step = min(_STEP, limit - waited)
+            try:
+                return self._result_within(task, step)
+            except self._distributed.TimeoutError:
+                waited += step
+            self._workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+            if waited >= limit:
+                self._restart_worker_of(task.key)
+                raise WorkerLost(f"a worker has not answered for {limit:g} s") from None
+            if worker not in self._workers:  # the call may wait for it for ever
+                task.cancel()
+                raise WorkerLost("its worker is gone")
+
+    def _result_within(self, task: Any, limit: float) -> Any:
+        try:
+            return task.result(timeout=limit)
+        except self._distributed.scheduler.KilledWorker as error:
+            raise WorkerLost("its workers died") from error
+        except self._distributed.client.FutureCancelledError as error:
+            raise WorkerLost("its worker was cut off") from error
+
+    def _restart_worker_of(self, key: Any) -> None:
+        """Replace the worker that a call hangs on; those without a nanny cannot be."""
+        running = [own for own, keys in self._client.processing().items() if key in keys]
+        if running:
+            with suppress(ValueError):
+                self._client.restart_workers(running, timeout=60)
+
+    def close(self) -> None:
+        if self._cluster is not None:
+            self._client.close()
+            self._cluster.close()
+        self._client, self._cluster, self._count = None, None, 0

@@ -1,0 +1,300 @@
+"""Training of taggers on a corpus in files that need not fit into memory together.
+
+Files are read and features made where a task runs; what is kept there is the state of the solver.
+The features are the same as those of the whole corpus in memory: the words of all files are
+numbered first, then the features that occur are counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from maxmargin.callbacks import Callback
+from maxmargin.estimators import ChainSVM
+from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
+from maxmargin.parallel.run import run_on_engine
+from maxmargin.persistence import load_as, save
+from maxmargin.problem import Problem
+from maxmargin.tasks.tagging.files import read_file
+from maxmargin.tasks.tagging.token_features import TokenFeatures
+from maxmargin.validation.samples import check_labels, check_lengths
+
+log = logging.getLogger("maxmargin")
+
+#: how files of columns are read unless something else is asked for
+READING = {"columns": (), "tag-column": "", "separator": "auto", "comments": "auto"}
+READING |= {"encoding": "utf-8"}
+
+
+class TextShards(Sequence[Any]):
+    """Files of tagged sentences in columns, each of which fits into a worker's memory.
+
+    As a sequence it has the sentences of all files, of which one file at a time is in memory.
+
+    Parameters
+    ----------
+    paths : sequence of str or path
+        The files, or folders of them; `maxmargin shard` makes such a folder from a large file.
+        Workers must find them under the same names.
+    options : mapping or None, default=None
+        How columns are read, by the names that the options of ``maxmargin train tagging`` have.
+    skip_bad : bool, default=False
+        Leave out files that cannot be read, with a warning in the log; False means an error.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike],
+        options: Mapping[str, Any] | None = None,
+        skip_bad: bool = False,
+    ):
+        found: list[Path] = []
+        for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
+            inside = sorted(own for own in path.glob("*") if own.is_file()) if path.is_dir() else []
+            found += inside or [path]
+        self.paths = [str(path) for path in found if not path.name.startswith(".")]
+        if not self.paths:
+            raise ValueError("no files of sentences were given; name one at least.")
+        self.options = {**READING, **(options or {})}
+        self.skip_bad = skip_bad
+        self._ends = np.empty(0, dtype=np.int64)
+        self._last: tuple[int, list[Any]] = -1, []
+
+    def __len__(self) -> int:
+        return self.end(-1)
+
+    def __getitem__(self, i: Any) -> Any:
+        i = range(len(self))[i]
+        k = int(np.searchsorted(self._ends, i, side="right"))
+        if self._last[0] != k:
+            self._last = k, self.read(k)[0]
+        return self._last[1][i - self.end(k)]  # from the end of the file
+
+    def end(self, k: int) -> int:
+        """Return the number of sentences up to the end of a file.
+
+        Parameters
+        ----------
+        k : int
+            Number of the file.
+
+        Returns
+        -------
+        int
+            Sentences of all files up to this one.
+        """
+        if not len(self._ends):
+            self.read_tags()
+        return int(self._ends[k])
+
+    def read_tags(self) -> list[list[str]]:
+        """Read the tags of all sentences.
+
+        Returns
+        -------
+        list of list of str
+            One tag per token, of one object per distinct tag.
+        """
+        known: dict[str, str] = {}
+        found, ends = [], []
+        for k in range(len(self.paths)):
+            found += [[known.setdefault(tag, tag) for tag in own] for own in self.read(k)[1]]
+            ends.append(len(found))
+        self._ends = np.array(ends)
+        return found
+
+    def read(self, k: int) -> tuple[list[Any], list[list[str]]]:
+        """Read the sentences and tags of one file.
+
+        Parameters
+        ----------
+        k : int
+            Number of the file.
+
+        Returns
+        -------
+        sentences : list
+            Its sentences.
+        tags : list of list of str
+            Their tags.
+        """
+        sentences: list[Any] = []
+        tags: list[list[str]] = []
+        read_file(self.paths[k], self.options, sentences, tags)
+        return sentences, tags
+
+    def names(self) -> list[str] | None:
+        """Return names of the feature columns, as the first file has them.
+
+        Returns
+        -------
+        list of str or None
+            None if two columns have one name.
+        """
+        return read_file(self.paths[0], self.options, [], [])
+
+    def without(self, bad: Sequence[int]) -> TextShards:
+        """The others."""
+        found = copy(self)
+        found._ends, found._last = self._ends[:0], (-1, [])
+        found.paths = [path for k, path in enumerate(self.paths) if k not in bad]
+        return found
+
+
+# -- tasks -----------------------------------------------------------------------------------------
+def scan_file(shards: TextShards, k: int) -> Any:
+    """Distinct values of each column in order, tags, number of sentences, checksum; or an error."""
+    try:
+        sentences, tags = shards.read(k)
+        first = sentences[0][0]
+        columns: Any = [dict.fromkeys(t for own in sentences for t in own)]
+        if not isinstance(first, str):
+            columns = [
+                dict.fromkeys(token[c] for own in sentences for token in own)
+                for c in range(len(first))
+            ]
+        key = crc32(Path(shards.paths[k]).read_bytes())
+    except (ValueError, OSError, IndexError) as error:
+        return f"{shards.paths[k]}: {error}"
+    labels = sorted({tag for own in tags for tag in own})
+    return [list(own) for own in columns], labels, len(sentences), key
+
+
+def count_file(shards: TextShards, k: int, features: TokenFeatures) -> Any:
+    """The features of a file and how often each occurs."""
+    return features.count_keys(shards.read(k)[0])
+
+
+class _KnownLabels(ChainSVM):
+    """A chain over labels that are known before the samples are."""
+
+    def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
+        check_lengths(y, rows.lengths)
+        flat = np.concatenate(check_labels(y))
+        self.structure_ = self._structure_over_labels()
+        return np.split(np.searchsorted(self.classes_, flat), np.cumsum(rows.lengths)[:-1])
+
+
+class TaggedFile:
+    """The source of a shard: a file, and what makes a problem of it."""
+
+    def __init__(self, shards: TextShards, k: int, model: ChainSVM, place: str, n: int):
+        self.shards, self.k, self.model, self.place, self.n = shards, k, model, place, n
+
+    def open(self) -> Problem:
+        """Read the file and make its features."""
+        sentences, tags = self.shards.read(self.k)
+        problem = self.make_problem(sentences, tags)
+        problem.packed = problem.packed._replace(weight=np.full(problem.n, 1.0 / self.n))
+        return problem
+
+    def make_problem(self, sentences: list[Any], tags: list[list[str]]) -> Problem:
+        """The problem of some sentences, with weights as if there were no others."""
+        rows = _load_features(self.place).transform_bytes(sentences)
+        return copy(self.model)._problem(rows, tags, None, None)
+
+
+#: the features that this process has loaded last, and the file they are from
+_loaded: tuple[str, TokenFeatures] | None = None
+
+
+def _load_features(place: str) -> TokenFeatures:
+    global _loaded  # a worker has many shards of one run
+    if _loaded is None or _loaded[0] != place:
+        _loaded = place, load_as(place, "TokenFeatures")
+    return _loaded[1]
+
+
+class FilesProblem(Problem):
+    """A problem whose samples are elsewhere: `sources` are its shards.
+
+    What it has itself is one sample, for checks of structure and solver.
+    """
+
+    sources: list[TaggedFile]
+
+
+# -- training --------------------------------------------------------------------------------------
+def fit_shards(
+    shards: TextShards,
+    features: TokenFeatures,
+    make_model: Any,
+    engine: str | Engine | None,
+    callbacks: Sequence[Callback],
+) -> ChainSVM:
+    """Learn the features and the weights; make_model : number of sentences -> ChainSVM."""
+    found = resolve_engine(engine) or SerialEngine(1)
+    try:
+        shards, scanned = _scan(shards, found)
+        columns = [
+            dict.fromkeys(value for own in scanned for value in own[0][c])
+            for c in range(len(scanned[0][0]))
+        ]
+        features.start_parts(columns)
+        tasks = [(shards, k, features) for k in range(len(shards.paths))]
+        features.finish_parts(found.map(count_file, tasks))
+        n = sum(own[2] for own in scanned)
+        model = _known_model(
+            make_model(n).set_params(engine=None), {tag for own in scanned for tag in own[1]}
+        )
+        with tempfile.TemporaryDirectory(dir=Path(shards.paths[0]).parent, prefix=".fit-") as place:
+            path = str(Path(place) / "features.maxmargin")
+            save(features, path, level=1)
+            sources = [TaggedFile(shards, k, model, path, n) for k in range(len(shards.paths))]
+            problem = _outline(sources)
+            problem.source_key = f" {n} {crc32(repr([own[3] for own in scanned]).encode())}"
+            solver = model._resolve_solver()
+            callbacks = [*callbacks, *model._callbacks()]
+            model.result_ = run_on_engine(found, solver, problem, None, callbacks)
+    finally:
+        if isinstance(engine, str):
+            found.close()
+    model.coef_, model.temperature_, model._last_layouts = model.result_.w, 1.0, None
+    model.n_features_in_ = features.n_features_
+    model.structure_, model.feature_map_ = problem.structure, model._make_features()
+    model.__class__ = ChainSVM
+    return model
+
+
+def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
+    """What the files hold, of those that can be read."""
+    told = list(engine.map(scan_file, [(shards, k) for k in range(len(shards.paths))]))
+    bad = [k for k, own in enumerate(told) if isinstance(own, str)]
+    good = [own for own in told if not isinstance(own, str)]
+    for k in bad:
+        if not shards.skip_bad or not good:
+            raise ValueError(
+                f"a shard cannot be read: {told[k]}. Mend the file, or leave such files out with"
+                " skip_bad=True."
+            )
+        log.warning("left out: %s", told[k])
+    if len({len(own[0]) for own in good}) > 1:
+        raise ValueError("the files differ in their number of columns; name those to use.")
+    return shards.without(bad), good
+
+
+def _known_model(model: ChainSVM, tags: set[str]) -> ChainSVM:
+    model.__class__ = _KnownLabels
+    model.classes_ = np.array(sorted(tags))
+    if len(tags) < 2:
+        raise ValueError(f"all tags are {tags}: there is nothing to learn.")
+    return model
+
+
+def _outline(sources: list[TaggedFile]) -> FilesProblem:
+    """The problem of all files, as far as the driver knows it."""
+    sentences, tags = sources[0].shards.read(sources[0].k)
+    found = sources[0].make_problem(sentences[:1], tags[:1])
+    found.__class__ = FilesProblem
+    assert isinstance(found, FilesProblem)
+    found.sources = sources
+    return found

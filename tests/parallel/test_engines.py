@@ -1,0 +1,317 @@
+"""One battery for all engines: same bits everywhere, one optimum, a dual that never falls."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+import psutil
+import pytest
+
+from maxmargin import ChainSVM, MatchingSVM, MulticlassSVM
+from maxmargin.callbacks import Callback
+from maxmargin.parallel import (
+    Engine,
+    ExecutorEngine,
+    ProcessEngine,
+    SerialEngine,
+    resolve_engine,
+    shards,
+    worker,
+)
+from maxmargin.parallel.engines import WorkerLost
+from maxmargin.parallel.line_search import maximize_in_box
+from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.result import Status
+from maxmargin.solvers import BCFW, OracleCache
+
+pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
+
+
+def make_chains(n: int = 20):
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(4, 3))
+    X = [rng.normal(size=(rng.integers(2, 7), 4)) for _ in range(n)]
+    return X, [np.argmax(x @ weights + 0.3 * rng.normal(size=(len(x), 3)), axis=1) for x in X]
+
+
+def fit_chains(engine: Engine | str | None = None, callbacks=(), **options):
+    options = {"tol": 1e-3, "max_epochs": 60} | options
+    model = ChainSVM(engine=engine, callbacks=callbacks, **options)
+    return model.fit(*make_chains()).result_
+
+
+def same_bits(one, two) -> bool:
+    """Whether two runs went the same way, but for the time that they took."""
+    columns = ("epoch", "n_oracle", "primal", "dual", "gap", "norm_w")
+    rows = [[[getattr(r, c) for c in columns] for r in own.history] for own in (one, two)]
+    bits = [(own.w.tobytes(), own.primal, own.dual) for own in (one, two)]
+    return rows[0] == rows[1] and bits[0] == bits[1]
+
+
+SOLVERS = {
+    "corrective": {},
+    "gap": {"solver": BCFW(sampling="gap")},
+    "textbook": {"solver": BCFW(step="frank-wolfe")},
+    "small-cache": {"solver": BCFW(cache=OracleCache(2, 1))},
+    "images": {"solver": BCFW(cache=OracleCache(3, store="images"))},
+    "sdca": {"objective": "likelihood"},
+    "lbfgs": {"objective": "likelihood", "solver": "lbfgs"},
+    "frank-wolfe": {"solver": "fw"},
+    "cutting-plane": {"solver": "cutting-plane"},
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_one_shard_has_the_bits_of_a_fit_without_an_engine(name):
+    alone = fit_chains(max_epochs=6, **SOLVERS[name])
+    assert same_bits(alone, fit_chains(SerialEngine(1, 1), max_epochs=6, **SOLVERS[name]))
+
+
+class DualWatch(Callback):
+    def __init__(self):
+        self.duals = []
+
+    def on_epoch(self, run):
+        self.duals.append(run.solver.bound(run.problem, run.state))
+
+
+@pytest.mark.parametrize("n_workers", [2, 3, 8])
+@pytest.mark.parametrize("name", ["corrective", "small-cache", "images", "textbook", "sdca"])
+def test_shards_share_one_optimum_and_the_dual_never_falls(n_workers, name):
+    alone = fit_chains(max_epochs=500, **SOLVERS[name])
+    watch = DualWatch()
+    engine = SerialEngine(n_workers, 2)
+    found = fit_chains(engine, [watch], max_epochs=40, **SOLVERS[name])
+    duals = np.array(watch.duals)
+    assert (np.diff(duals) >= -1e-12).all()
+    assert found.dual <= alone.primal + 1e-12
+    assert alone.dual <= found.primal + 1e-12
+    assert len(found.state.z) == len(alone.state.z)
+
+
+@pytest.mark.parametrize("kind", ["multiclass", "matching"])
+def test_other_structures(kind):
+    rng = np.random.default_rng(1)
+    if kind == "multiclass":
+        X, make = rng.normal(size=(40, 3)), MulticlassSVM
+        y = np.argmax(X, axis=1)
+    else:
+        X = [rng.normal(size=(9, 2)) for _ in range(12)]
+        X, make = [x.reshape(3, 3, 2) for x in X], MatchingSVM
+        y = [[(0, 0), (1, 1), (2, 2)] for _ in X]
+    alone = make(max_epochs=100).fit(X, y).result_
+    found = make(max_epochs=100, engine=SerialEngine(3, 2)).fit(X, y).result_
+    assert found.dual <= alone.primal + 1e-12
+    assert alone.dual <= found.primal + 1e-12
+
+
+def test_line_search_beats_a_grid():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        root, slope = rng.normal(size=(3, 2)), rng.normal(size=3)
+        curvature = root @ root.T
+        grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 11)] * 3), axis=-1).reshape(-1, 3)
+        values = grid @ slope - np.einsum("ni,ij,nj->n", grid, curvature, grid) / 2
+        best = maximize_in_box(slope, curvature)
+        assert slope @ best - best @ curvature @ best / 2 >= values.max() - 1e-10
+        assert ((best >= 0) & (best <= 1)).all()
+
+
+# -- engines ---------------------------------------------------------------------------------------
+EXPECTED: dict[str, object] = {}
+
+
+def expect(**options):
+    """What a run on two shards in this process gives, which others must repeat."""
+    name = repr(sorted(options.items(), key=str))
+    if name not in EXPECTED:
+        EXPECTED[name] = fit_chains(SerialEngine(2), **options)
+    return EXPECTED[name]
+
+
+@pytest.fixture(params=["threads", "executor", "processes", "dask", "ray"], scope="module")
+def engine(request):
+    name = request.param
+    if name in ("dask", "ray"):
+        pytest.importorskip("distributed" if name == "dask" else "ray")
+    if name == "executor":
+        with ThreadPoolExecutor(2) as pool:
+            yield ExecutorEngine(pool)
+        return
+    found = resolve_engine(name)
+    yield found
+    found.close()
+    assert not [own for own in workers_of(name) if own.is_running()]
+    assert not [own.name for own in threading.enumerate() if own.name.startswith("maxmargin-")]
+
+
+def workers_of(name: str) -> list[psutil.Process]:
+    """Processes of this machine's engine that make calls."""
+    mark = "ray::_Worker" if name == "ray" else "spawn_main("
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if mark in " ".join(process.cmdline()):
+                found.append(process)
+    return found
+
+
+def test_engines_have_the_same_bits(engine):
+    for options in ({"max_epochs": 3}, {"objective": "likelihood", "solver": "lbfgs"}):
+        assert same_bits(expect(**options), fit_chains(engine, **options))
+
+
+def test_errors_of_workers_come_as_they_are(engine):
+    with pytest.raises(ValueError, match="invalid literal"):
+        engine.result(engine.submit(0, int, "one"))
+
+
+class Kill(Callback):
+    """Kills a worker after each epoch, some of them in the middle of the next round."""
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+
+    def on_epoch(self, run):
+        if run.state.epoch <= 2:
+            victim = workers_of(self.engine.name)[0]
+            threading.Timer(0.002 * (run.state.epoch - 1), victim.kill).start()
+
+
+def test_a_dead_worker_is_replaced(engine):
+    if engine.name in ("threads", "executor"):
+        pytest.skip("threads do not die")
+    expected = expect(max_epochs=3)
+    found = fit_chains(engine, [Kill(engine)], max_epochs=3)
+    assert same_bits(expected, found)
+
+
+class Unreliable(SerialEngine):
+    """Loses a worker, with all that it knows, at every third call, before or after that is made."""
+
+    count = lost = 0
+
+    def submit(self, worker, function, *arguments):
+        self.count += 1
+        if self.count % 3 == 0 and arguments and function is not shards.forget_shards:
+            if self.count % 2:
+                function(*arguments)
+            worker_shards().clear()
+            return WorkerLost
+        return function(*arguments)
+
+    def result(self, future):
+        if future is WorkerLost:
+            self.lost += 1
+            raise WorkerLost("lost")
+        return future
+
+
+def worker_shards():
+    return worker._shards
+
+
+@pytest.mark.parametrize("name", ["corrective", "textbook", "sdca", "images"])
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_lost_workers_change_no_bit(name, n_workers, monkeypatch):
+    monkeypatch.setattr(shards, "JOURNAL_BYTES", 1 << 11)  # snapshots of every second epoch or so
+    options = SOLVERS[name] | {"max_epochs": 8, "tol": 1e-9}
+    engine = Unreliable(n_workers)
+    expected = fit_chains(SerialEngine(n_workers), **options)
+    assert same_bits(expected, fit_chains(engine, **options))
+    assert engine.lost > 10
+    assert not worker_shards()
+
+
+def test_a_worker_that_is_lost_again_and_again_is_told():
+    class Dead(SerialEngine):
+        def result(self, future):
+            raise WorkerLost("a worker died")
+
+    with pytest.raises(RuntimeError, match="4 times in a row.*smaller files, or more workers"):
+        fit_chains(Dead(2))
+
+
+def test_a_worker_that_hangs_is_replaced():
+    engine = ProcessEngine(1)
+    try:
+        assert engine.result(engine.submit(0, int, "1")) == 1  # it has started
+        engine.task_limit = 1.0
+        with pytest.raises(WorkerLost, match="not answered for 1 s"):
+            engine.result(engine.submit(0, time.sleep, 60))
+        engine.restart(0)
+        engine.task_limit = None
+        assert engine.result(engine.submit(0, int, "2")) == 2
+    finally:
+        engine.close()
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+class Stop(Exception):
+    pass
+
+
+class StopAfter(Callback):
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_epoch(self, run):
+        if run.state.epoch == self.epoch:
+            raise Stop
+
+
+@pytest.mark.parametrize("name", ["corrective", "sdca"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2)])
+def test_a_driver_that_died_goes_on_to_the_same_bits(tmp_path, name, shape):
+    options = SOLVERS[name] | {"max_epochs": 5}
+    expected = fit_chains(SerialEngine(*shape), **options)
+    path = tmp_path / "run.checkpoint"
+    callbacks = [Checkpoint(path, epochs=1, resume=True), StopAfter(3)]
+    with pytest.raises(Stop):
+        fit_chains(SerialEngine(*shape), callbacks, **options)
+    again = fit_chains(SerialEngine(*shape), [Checkpoint(path, resume=True)], **options)
+    assert same_bits(expected, again)
+    with pytest.raises(ValueError, match="another run"):
+        fit_chains(SerialEngine(3, 2), [Checkpoint(path, resume=True)], **options)
+
+
+def test_warm_starts():
+    X, y = make_chains()
+    model = ChainSVM(engine=SerialEngine(2), warm_start=True, tol=0.05).fit(X, y)
+    assert model.result_.status is Status.CONVERGED
+    dual = model.result_.dual
+    assert model.fit(X, y).result_.n_epochs == 0
+    assert model.result_.dual == pytest.approx(dual, rel=1e-12)
+    model.set_params(engine=None).fit(X, y)
+    assert model.result_.n_epochs == 0
+
+
+# -- errors ----------------------------------------------------------------------------------------
+def test_solvers_that_work_in_one_process_say_so():
+    with pytest.raises(ValueError, match="Subgradient works in one process only.*bcfw"):
+        fit_chains("serial", solver="ssg")
+
+
+def test_unknown_engines():
+    with pytest.raises(ValueError, match="must be one of"):
+        fit_chains("spark")
+
+
+@pytest.mark.parametrize("name", ["ray", "dask"])
+def test_engines_that_are_not_installed(name, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ray" if name == "ray" else "distributed", None)
+    with pytest.raises(ImportError, match=rf"maxmargin\[{name}\]"):
+        fit_chains(name)
+
+
+def test_old_versions():
+    from maxmargin.parallel.engines import check_version
+
+    with pytest.raises(ImportError, match="ray 1.13.0 is installed.*2.9"):
+        check_version("ray", "1.13.0")

@@ -1,0 +1,90 @@
+"""A corpus in files is trained as the same corpus in memory is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maxmargin.parallel import SerialEngine
+from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.tagging.shards import TextShards
+from maxmargin.tasks.tagging.token_features import TokenFeatures
+
+pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
+
+
+def make_text(n: int = 24):
+    rng = np.random.default_rng(0)
+    words = [f"w{k}" for k in range(12)]
+    sentences, tags = [], []
+    for _ in range(n):
+        ids = rng.integers(0, 12, size=rng.integers(1, 7))
+        sentences.append([(words[k], "ab"[k % 2]) for k in ids])
+        tags.append(["xyz"[k % 3] for k in ids])
+    return sentences, tags
+
+
+def write_files(folder: Path, n_files: int) -> list[Path]:
+    sentences, tags = make_text()
+    paths = []
+    for k, part in enumerate(np.array_split(np.arange(len(sentences)), n_files)):
+        lines = []
+        for i in part:
+            lines += [f"{w} {p} {t}" for (w, p), t in zip(sentences[i], tags[i], strict=True)]
+            lines.append("")
+        paths.append(folder / f"{k:03}.txt")
+        paths[-1].write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def test_features_of_parts_are_those_of_the_whole():
+    sentences, _ = make_text()
+    whole = TokenFeatures(min_count=2).fit(sentences)
+    columns = [[token[c] for own in sentences for token in own] for c in range(2)]
+    parts = TokenFeatures(min_count=2).start_parts(columns)
+    parts.finish_parts([parts.count_keys(sentences[:10]), parts.count_keys(sentences[10:])])
+    assert parts.feature_names_out().tolist() == whole.feature_names_out().tolist()
+    assert (parts.transform(sentences).matrix != whole.transform(sentences).matrix).nnz == 0
+
+
+@pytest.mark.parametrize("objective", ["margin", "likelihood"])
+def test_files_have_the_bits_of_memory(tmp_path, objective):
+    options = {"objective": objective, "tol": 1e-3, "max_epochs": 8}
+    expected = SequenceTagger(**options).fit(*make_text())
+    paths = write_files(tmp_path, 1)
+    found = SequenceTagger(**options).fit(TextShards(paths))
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    assert found.result_.gap == expected.result_.gap
+    sentences, _ = make_text()
+    assert found.predict(sentences) == expected.predict(sentences)
+    assert sorted(tmp_path.iterdir()) == paths  # nothing is left behind
+    found.save(tmp_path / "model")
+
+
+def test_several_files_share_the_optimum(tmp_path):
+    options = {"tol": 1e-3, "max_epochs": 100}
+    expected = SequenceTagger(**options).fit(*make_text()).result_
+    write_files(tmp_path, 4)
+    path = tmp_path.parent / "shards.checkpoint"
+    tagger = SequenceTagger(**options, engine=SerialEngine(2), callbacks=[Checkpoint(path)])
+    found = tagger.fit(TextShards(tmp_path)).result_
+    assert found.dual <= expected.primal + 1e-9
+    assert expected.dual <= found.primal + 1e-9
+
+
+def test_bad_files_are_named_and_left_out_if_asked(tmp_path):
+    write_files(tmp_path, 3)
+    bad = tmp_path / "001.txt"
+    bad.write_bytes(b"\xff\xfe broken\n")
+    with pytest.raises(ValueError, match="001.txt.*skip_bad=True"):
+        SequenceTagger().fit(TextShards(tmp_path))
+    found = SequenceTagger(max_epochs=2).fit(TextShards(tmp_path, skip_bad=True))
+    assert found.classes_.tolist() == ["x", "y", "z"]
+
+
+def test_files_have_their_own_tags(tmp_path):
+    with pytest.raises(ValueError, match="give no tags"):
+        SequenceTagger().fit(TextShards(write_files(tmp_path, 1)), [["x"]])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -54,6 +56,27 @@ class Killer(threading.Thread):
                 with suppress(ProcessLookupError):
                     os.kill(draw.choice(pids), signal.SIGKILL)
                     self.killed += 1
+
+
+SCRIPT = """
+from maxmargin.parallel import ProcessEngine
+if __name__ == "__main__":
+    engine = ProcessEngine(2)
+    pids = [engine.result(engine.submit(k, int, "1")) and engine.process_ids()[k] for k in (0, 1)]
+    print(*pids, flush=True)
+    engine.result(engine.submit(0, __import__("time").sleep, 600))
+"""
+
+
+def test_processes_end_with_a_driver_that_is_killed(tmp_path):
+    (tmp_path / "driver.py").write_text(SCRIPT)
+    command = [sys.executable, str(tmp_path / "driver.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        workers = [psutil.Process(int(pid)) for pid in driver.stdout.readline().split()]
+        driver.kill()
+    assert len(workers) == 2
+    _, alive = psutil.wait_procs(workers, timeout=30)
+    assert not alive
 
 
 @pytest.mark.parametrize("name", ["processes", "ray", "dask"])

@@ -68,13 +68,12 @@ def add_sizes(dim: int, records: Sequence[Any], sizes: Sequence[np.ndarray]) -> 
 
     dim : number of weights. sizes : of each shard, a number for as many touched weights each.
     """
-    places = [own.places() for own in records]
-    steps = [len(own) // len(size) for own, size in zip(places, sizes, strict=True)]
+    steps = [own.count() // len(size) for own, size in zip(records, sizes, strict=True)]
     edges = [edge for own in records for edge in (own.begins, own.ends)]
     step = int(np.gcd.reduce([dim, *steps, *map(np.gcd.reduce, edges)]))
     total = np.zeros(dim // step)
-    for own, size in zip(places, sizes, strict=True):
-        starts = own[::step] // step
+    for own, size in zip(records, sizes, strict=True):
+        starts = own.places()[::step] // step
         total[starts] += np.repeat(size, len(starts) // len(size))
     return total
 
@@ -278,15 +277,10 @@ class Rounds(Solver[RoundsState]):
             state.new_average = self.is_alone
 
     def objective(self, problem: Problem, state: RoundsState, w: np.ndarray) -> float:
-        records, news = (
-            self._shards.records,
-            [self._news(state, k)[1] for k in range(len(self._links))],
-        )
-        if (
-            w is state.w
-            and all(own is None for own in news)
-            and not any(r.is_parked for r in records)
-        ):
+        records = self._shards.records
+        self._follow(state)
+        are_there = (own.in_sync and own.round == self._round for own in self._links)
+        if w is state.w and all(are_there) and not any(own.is_parked for own in records):
             changes = problem.oracle.is_expensive  # its outputs are kept
             told = self._shards.call("evaluate_state", changes=changes)
         else:

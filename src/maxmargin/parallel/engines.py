@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import multiprocessing.connection
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -16,6 +18,7 @@ from concurrent.futures import (
 )
 from functools import partial
 from importlib import import_module
+from threading import Thread
 from typing import Any, ClassVar
 
 import numpy as np
@@ -310,7 +313,8 @@ class ProcessEngine(_PoolEngine):
     name: ClassVar[str] = "processes"
 
     def _make_pool(self, worker: int) -> Executor:
-        return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
 
     def process_ids(self) -> list[int]:
         """Return the numbers of the processes that run.
@@ -327,6 +331,18 @@ class ProcessEngine(_PoolEngine):
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that spawned it does, however that ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_await_end, args=(parent.sentinel,), daemon=True).start()
+
+
+def _await_end(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
 
 
 def with_own_arrays(value: Any) -> Any:

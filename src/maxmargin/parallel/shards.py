@@ -41,10 +41,14 @@ class ShardRecord:
     def version(self) -> int:
         return self.first + len(self.journal)
 
+    def count(self) -> int:
+        """How many weights it touches."""
+        return int(self.ends.sum(dtype=np.int64) - self.begins.sum(dtype=np.int64))
+
     def places(self) -> np.ndarray:
         """The places of the weights that it touches, in order."""
         widths = (self.ends - self.begins).astype(np.int64)
-        steps = np.ones(int(widths.sum()), dtype=np.uint32)  # summed in place: they may be many
+        steps = np.ones(self.count(), dtype=np.uint32)  # summed in place: they may be many
         if len(steps):
             steps[np.cumsum(widths[:-1])] = self.begins[1:] - self.ends[:-1] + 1
             steps[0] = self.begins[0]

@@ -14,9 +14,11 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zlib import crc32
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from maxmargin.callbacks import Callback
 from maxmargin.estimators import ChainSVM
@@ -26,7 +28,7 @@ from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
 from maxmargin.tasks.tagging.files import read_file
 from maxmargin.tasks.tagging.token_features import TokenFeatures
-from maxmargin.validation.samples import check_labels, check_lengths
+from maxmargin.validation.samples import Rows, check_labels, check_lengths
 
 log = logging.getLogger("maxmargin")
 
@@ -175,13 +177,11 @@ def count_file(shards: TextShards, k: int, features: TokenFeatures) -> Any:
 
 
 class _KnownLabels(ChainSVM):
-    """A chain over labels that are known before the samples are."""
+    """A chain over labels that are known before the samples are; targets are their numbers."""
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
-        check_lengths(y, rows.lengths)
-        flat = np.concatenate(check_labels(y))
         self.structure_ = self._structure_over_labels()
-        return np.split(np.searchsorted(self.classes_, flat), np.cumsum(rows.lengths)[:-1])
+        return np.split(y, np.cumsum(rows.lengths)[:-1])
 
 
 class TaggedFile:
@@ -191,16 +191,32 @@ class TaggedFile:
         self.shards, self.k, self.model, self.place, self.n = shards, k, model, place, n
 
     def open(self) -> Problem:
-        """Read the file and make its features."""
-        sentences, tags = self.shards.read(self.k)
-        problem = self.make_problem(sentences, tags)
+        """Return the problem of the file's sentences, whose features are made the first time."""
+        path = Path(self.place).with_name(f"{self.k}.npz")
+        if not path.exists():
+            rows, labels = self.make_rows(*self.shards.read(self.k))
+            matrix = rows.matrix
+            own = path.with_name(f"{uuid4().hex}.npz")  # another worker may do the same
+            arrays = matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)
+            np.savez(own, *arrays, rows.lengths, labels)
+            os.replace(own, path)
+        with np.load(path, allow_pickle=False) as file:
+            *parts, shape, lengths, labels = (file[name] for name in file.files)
+        rows = Rows(csr_array(tuple(parts), shape=tuple(shape.tolist())), lengths)
+        problem = self.make_problem(rows, labels)
         problem.packed = problem.packed._replace(weight=np.full(problem.n, 1.0 / self.n))
         return problem
 
-    def make_problem(self, sentences: list[Any], tags: list[list[str]]) -> Problem:
-        """The problem of some sentences, with weights as if there were no others."""
+    def make_rows(self, sentences: list[Any], tags: list[list[str]]) -> tuple[Rows, np.ndarray]:
+        """Features of sentences, and the numbers of all their tags."""
         rows = _load_features(self.place).transform_bytes(sentences)
-        return copy(self.model)._problem(rows, tags, None, None)
+        check_lengths(tags, rows.lengths)
+        flat = np.concatenate(check_labels(tags))
+        return rows, np.searchsorted(self.model.classes_, flat)
+
+    def make_problem(self, rows: Rows, labels: np.ndarray) -> Problem:
+        """The problem of some sentences, with weights as if there were no others."""
+        return copy(self.model)._problem(rows, labels, None, None)
 
 
 #: the features that this process has loaded last, and the file they are from
@@ -293,7 +309,7 @@ def _known_model(model: ChainSVM, tags: set[str]) -> ChainSVM:
 def _outline(sources: list[TaggedFile]) -> FilesProblem:
     """The problem of all files, as far as the driver knows it."""
     sentences, tags = sources[0].shards.read(sources[0].k)
-    found = sources[0].make_problem(sentences[:1], tags[:1])
+    found = sources[0].make_problem(*sources[0].make_rows(sentences[:1], tags[:1]))
     found.__class__ = FilesProblem
     assert isinstance(found, FilesProblem)
     found.sources = sources

@@ -150,6 +150,14 @@ def test_cells_bound_what_is_learned_from():
     assert StringAligner(max_cells=1, tol=1.0).fit(PAIRS, ALIGNMENTS).symbols_
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pair_that_is_too_long_does_not_keep_others_out(seed):
+    pairs = [("x" * 40, "x" * 40), *PAIRS]
+    links = [[(i, i) for i in range(40)], *ALIGNMENTS]
+    model = StringAligner(max_cells=200, max_epochs=2, tol=1.0, random_state=seed)
+    assert "x" not in model.fit(pairs, links).symbols_
+
+
 @pytest.mark.parametrize(
     ("pairs", "links", "words"),
     [

@@ -211,9 +211,11 @@ class StringAligner(StructureTask):
         if not sizes.any():
             raise ValueError("there are no pairs of strings with symbols to learn from.")
         order = check_random_state(self.random_state).permutation(len(pairs))
-        fits = np.cumsum(sizes[order]) <= self.max_cells
-        fits[np.argmax(sizes[order] > 0)] = True  # one at least
-        return sorted(int(i) for i in order[fits] if sizes[i])
+        order = order[sizes[order] > 0]
+        if sizes[order].min() > self.max_cells:
+            return [int(order[0])]  # one at least
+        order = order[sizes[order] <= self.max_cells]
+        return sorted(order[np.cumsum(sizes[order]) <= self.max_cells].tolist())
 
     def _features(self) -> PairFeatures:
         codes = SymbolCodes(self.symbols_, self.bases_, self.symbol_classes_, self.classes)

@@ -15,6 +15,8 @@ from maxmargin.parallel.engines import Engine, WorkerLost, check_version
 _HINT = 'engine="dask" needs Dask: pip install "maxmargin[dask]"'
 #: seconds after which it looks whether a worker is still there
 _STEP = 5.0
+#: seconds to wait for a worker where there is none
+_PATIENCE = 120
 #: calls after which it asks which workers there are
 _LOOK = 100
 
@@ -65,8 +67,14 @@ class DaskEngine(Engine):
     def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
         client = self._open()
         if self._count % _LOOK == 0:
-            self._workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            self._look_for_workers()
         self._count += 1
+        if not self._workers:  # others may be starting
+            with suppress(self._distributed.TimeoutError):
+                client.wait_for_workers(1, timeout=_PATIENCE)
+            self._look_for_workers()
+            if not self._workers:
+                raise RuntimeError(f"the Dask cluster has had no worker for {_PATIENCE} s.")
         # where a worker is gone another one takes its calls, and is sent what it lacks
         found = self._workers
         address = found[worker % len(found)]
@@ -84,13 +92,16 @@ class DaskEngine(Engine):
                 return self._result_within(task, step)
             except self._distributed.TimeoutError:
                 waited += step
-            self._workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+            self._look_for_workers()
             if waited >= limit:
                 self._restart_worker_of(task.key)
                 raise WorkerLost(f"a worker has not answered for {limit:g} s") from None
             if worker not in self._workers:  # the call may wait for it for ever
                 task.cancel()
                 raise WorkerLost("its worker is gone")
+
+    def _look_for_workers(self) -> None:
+        self._workers = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _result_within(self, task: Any, limit: float) -> Any:
         try:

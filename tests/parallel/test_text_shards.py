@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from maxmargin.callbacks import EarlyStopping
 from maxmargin.parallel import SerialEngine
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.tasks import SequenceTagger
@@ -88,3 +89,28 @@ def test_bad_files_are_named_and_left_out_if_asked(tmp_path):
 def test_files_have_their_own_tags(tmp_path):
     with pytest.raises(ValueError, match="give no tags"):
         SequenceTagger().fit(TextShards(write_files(tmp_path, 1)), [["x"]])
+
+
+@pytest.mark.parametrize(
+    ("objective", "solver"),
+    [("margin", "fw"), ("margin", "cutting-plane"), ("margin", "ssg"), ("likelihood", "lbfgs")],
+)
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_solvers_that_need_all_samples_are_refused(tmp_path, objective, solver, engine):
+    write_files(tmp_path, 2)
+    tagger = SequenceTagger(objective=objective, solver=solver, engine=engine)
+    with pytest.raises(ValueError, match="does not learn from a corpus in files; use"):
+        tagger.fit(TextShards(tmp_path))
+
+
+def test_early_stopping_is_refused_before_files_are_read(tmp_path):
+    (tmp_path / "a.txt").write_text("bad\n")
+    tagger = SequenceTagger(callbacks=[EarlyStopping(*make_text())])
+    with pytest.raises(ValueError, match="cannot be stopped by held-out samples; leave out"):
+        tagger.fit(TextShards(tmp_path))
+
+
+def test_a_folder_without_files_is_named(tmp_path):
+    (tmp_path / ".hidden").write_text("a b\n")
+    with pytest.raises(ValueError, match=f"{tmp_path.name}: the folder has no files of sentences"):
+        TextShards(tmp_path)

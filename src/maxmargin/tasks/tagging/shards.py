@@ -20,12 +20,13 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse import csr_array
 
-from maxmargin.callbacks import Callback
+from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
 from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
 from maxmargin.parallel.run import run_on_engine
 from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
+from maxmargin.solvers import Solver
 from maxmargin.tasks.tagging.files import read_file
 from maxmargin.tasks.tagging.token_features import TokenFeatures
 from maxmargin.validation.samples import Rows, check_labels, check_lengths
@@ -61,8 +62,12 @@ class TextShards(Sequence[Any]):
     ):
         found: list[Path] = []
         for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
-            inside = sorted(own for own in path.glob("*") if own.is_file()) if path.is_dir() else []
-            found += inside or [path]
+            inside = [path]
+            if path.is_dir():
+                files = (own for own in path.glob("[!.]*") if own.is_file())
+                if not (inside := sorted(files)):
+                    raise ValueError(f"{path}: the folder has no files of sentences.")
+            found += inside
         self.paths = [str(path) for path in found if not path.name.startswith(".")]
         if not self.paths:
             raise ValueError("no files of sentences were given; name one at least.")
@@ -248,6 +253,7 @@ def fit_shards(
     callbacks: Sequence[Callback],
 ) -> ChainSVM:
     """Learn the features and the weights; make_model : number of sentences -> ChainSVM."""
+    _check_trainable(make_model(1)._resolve_solver(), callbacks)
     found = resolve_engine(engine) or SerialEngine(1)
     try:
         shards, scanned = _scan(shards, found)
@@ -279,6 +285,20 @@ def fit_shards(
     model.structure_, model.feature_map_ = problem.structure, model._make_features()
     model.__class__ = ChainSVM
     return model
+
+
+def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
+    """Refuse what needs all samples, since the driver has one of them."""
+    if solver.requires.shards != "rounds":
+        raise ValueError(
+            f"{type(solver).__name__} does not learn from a corpus in files; use solver='bcfw' for"
+            " margins, 'sdca' for likelihoods, or give all sentences in one file or list."
+        )
+    if any(isinstance(own, EarlyStopping) for own in callbacks):
+        raise ValueError(
+            "training on a corpus in files cannot be stopped by held-out samples; leave out"
+            " EarlyStopping or --validation, and evaluate the model afterwards."
+        )
 
 
 def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:

@@ -37,6 +37,11 @@ def shape_clash():
         (raised(errors.UsageError("so")), 2, "so"),
         (raised(errors.RunFailed("so")), 1, "so"),
         (FileNotFoundError(errno.ENOENT, "No such file", "x"), 2, "cannot use 'x': No such file"),
+        (
+            IsADirectoryError(errno.EISDIR, "A folder", "x"),
+            2,
+            "cannot use 'x': A folder; name its files",
+        ),
         (OSError(errno.ENOSPC, "No space left"), 1, "No space left"),
         (raised(MemoryError()), 1, "out of memory"),
         (caught(shape_clash), 1, "ValueError: operands could not"),

@@ -56,7 +56,8 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         named = f" {str(error.filename)!r}" if error.filename is not None else ""
         other = f" and {str(error.filename2)!r}" if error.filename2 is not None else ""
-        return f"cannot use{named}{other}: {error.strerror}" if named else error.strerror
+        cure = "; name its files" if isinstance(error, IsADirectoryError) else ""
+        return f"cannot use{named}{other}: {error.strerror}{cure}" if named else error.strerror
     if isinstance(error, MemoryError):
         return "out of memory; use less data, or a machine with more"
     if is_told(error):

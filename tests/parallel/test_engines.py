@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -248,6 +249,14 @@ def test_a_worker_that_hangs_is_replaced():
         assert engine.result(engine.submit(0, int, "2")) == 2
     finally:
         engine.close()
+
+
+def test_processes_that_die_at_once_are_told_of_the_guard():
+    engine = ProcessEngine(1)
+    calls = lambda: engine.submit(0, os._exit, 1)  # noqa: E731
+    with pytest.raises(RuntimeError, match="__main__"):
+        engine.wait(0, calls(), calls)
+    engine.close()
 
 
 # -- checkpoints -----------------------------------------------------------------------------------

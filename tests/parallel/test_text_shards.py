@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +118,14 @@ def test_a_folder_without_files_is_named(tmp_path):
     (tmp_path / ".hidden").write_text("a b\n")
     with pytest.raises(ValueError, match=f"{tmp_path.name}: the folder has no files of sentences"):
         TextShards(tmp_path)
+
+
+def test_folders_of_killed_runs_are_removed(tmp_path):
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    stale = tmp_path / f".fit-{platform.node()}-{done.pid}-x"
+    (stale / "inside").mkdir(parents=True)
+    mine = tmp_path / f".fit-{platform.node()}-{os.getpid()}-x"
+    mine.mkdir()
+    SequenceTagger(max_epochs=1).fit(TextShards(write_files(tmp_path, 2)))
+    assert [own for own in tmp_path.iterdir() if own.is_dir()] == [mine]

@@ -27,10 +27,10 @@ def shard(data: Path, out: Path, size: str) -> None:
     limit = parse_size(size)
     if out.exists() and any(out.iterdir()):
         raise UsageError(f"--out {out} is not empty; name a new folder")
-    out.mkdir(parents=True, exist_ok=True)
     suffix = "".join(data.suffixes[:1]) or ".txt"
     count, written, sink = 0, 0, None
     with open_unpacked(data) as lines:
+        out.mkdir(parents=True, exist_ok=True)
         for line in lines:
             if sink is None:
                 sink = (out / f"{count:05}{suffix}").open("wb")

@@ -311,10 +311,16 @@ class ProcessEngine(_PoolEngine):
     """
 
     name: ClassVar[str] = "processes"
+    _has_answered = False
 
     def _make_pool(self, worker: int) -> Executor:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+
+    def result(self, future: Future | None) -> Any:
+        found = super().result(future)
+        self._has_answered = True
+        return found
 
     def process_ids(self) -> list[int]:
         """Return the numbers of the processes that run.
@@ -331,6 +337,12 @@ class ProcessEngine(_PoolEngine):
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=True, cancel_futures=True)
+        if not self._has_answered:  # nor would another one
+            raise RuntimeError(
+                "a process died before its first answer. Does the script begin its work below"
+                ' `if __name__ == "__main__":`, as processes need that read it anew? If it does, is'
+                ' there enough memory? engine="threads" needs neither.'
+            )
 
 
 def _end_with_parent() -> None:

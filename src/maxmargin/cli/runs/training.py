@@ -150,7 +150,7 @@ class _Training:
             workers = int(self.config.get("workers", 2))
             model.engine = resolve_engine(self.config["engine"], n_workers=workers)
         elif "workers" in self.config:
-            raise RunError("workers are those of an engine: name it, by --engine ray, say.")
+            raise RunError("workers are those of an engine: name it, by --engine processes, say.")
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
             model.solver = make_solver(solver, self.config.get("solver-options", {}))

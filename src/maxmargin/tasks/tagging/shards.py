@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -18,6 +20,7 @@ from uuid import uuid4
 from zlib import crc32
 
 import numpy as np
+import psutil
 from scipy.sparse import csr_array
 
 from maxmargin.callbacks import Callback, EarlyStopping
@@ -268,7 +271,7 @@ def fit_shards(
         model = _known_model(
             make_model(n).set_params(engine=None), {tag for own in scanned for tag in own[1]}
         )
-        with tempfile.TemporaryDirectory(dir=Path(shards.paths[0]).parent, prefix=".fit-") as place:
+        with _folder_beside(Path(shards.paths[0])) as place:
             path = str(Path(place) / "features.maxmargin")
             save(features, path, level=1)
             sources = [TaggedFile(shards, k, model, path, n) for k in range(len(shards.paths))]
@@ -299,6 +302,16 @@ def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
             "training on a corpus in files cannot be stopped by held-out samples; leave out"
             " EarlyStopping or --validation, and evaluate the model afterwards."
         )
+
+
+def _folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder that all workers see; those of runs of this machine that were killed are removed."""
+    prefix = f".fit-{platform.node()}-"
+    for other in path.parent.glob(f"{prefix}*-*"):
+        pid = other.name.removeprefix(prefix).split("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(other, ignore_errors=True)
+    return tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{prefix}{os.getpid()}-")
 
 
 def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:

@@ -178,13 +178,13 @@ class Problem(Samples):
 
     def _check_points(self, points: Points) -> Points:
         """Points fit for compiled code."""
-        counts = np.diff(points.ptr)
-        if points.ptr.shape != (self.n + 1,) or points.ptr[0] != 0 or (counts < 0).any():
+        ptr = points.ptr  # compared, since differences may overflow
+        if ptr.shape != (self.n + 1,) or ptr[0] != 0 or (ptr[1:] < ptr[:-1]).any():
             raise ValueError(f"truth: ptr must be {self.n + 1} numbers that rise from 0.")
-        count = int(points.ptr[-1])
-        limits = np.repeat(np.diff(self.part_ptr), counts)
+        count = int(ptr[-1])
         if points.part.shape != (count,) or points.value.shape != (count,):
             raise ValueError(f"truth: there must be {count} parts and values.")
+        limits = np.repeat(np.diff(self.part_ptr), np.diff(ptr))
         if ((points.part < 0) | (points.part >= limits)).any():
             raise ValueError("truth: a part is out of range.")
         return points

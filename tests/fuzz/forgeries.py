@@ -10,6 +10,7 @@ called by pointer, as under NUMBA_BOUNDSCHECK=1, are only printed: standard erro
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -124,7 +125,7 @@ def _other_array(array, rng):
     if which == 3:
         return array[None].copy() if rng.random() < 0.5 else array.ravel().copy()
     if which == 4:
-        return np.asfortranarray(array.T) if array.ndim > 1 else array[::-1].copy()
+        return np.asfortranarray(array.T) if array.ndim > 1 else np.atleast_1d(array)[::-1].copy()
     if which == 5:
         return array[:0].copy() if array.ndim else np.zeros(0)
     if array.size == 0:
@@ -138,6 +139,14 @@ def _other_array(array, rng):
     if array.dtype.kind in "fiu":
         where = rng.integers(array.size, size=1 if which < 8 else array.size)
         changed.flat[where] = values[rng.integers(len(values))]
+    if array.dtype.kind == "U" and array.size == 1:
+        numbers = list(re.finditer(r"\d+", array.item()))
+        if numbers:  # in JSON, say
+            begin, end = numbers[rng.integers(len(numbers))].span()
+            number = [-1, 0, 2**31 - 1, 10**40, "[" * 10**4][rng.integers(5)]
+            return np.array(f"{array.item()[:begin]}{number}{array.item()[end:]}").reshape(
+                array.shape
+            )
     return changed
 
 

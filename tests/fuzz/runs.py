@@ -6,6 +6,8 @@ import numpy as np
 
 from contract import problems
 from maxmargin.domains import L2Ball, NonNegative
+from maxmargin.parallel import SerialEngine
+from maxmargin.parallel.driver import Rounds
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.solvers import (
     BCFW,
@@ -71,7 +73,30 @@ RUNS = {
     "run of lbfgs": lambda: (
         LBFGS(max_epochs=4, tol=0.0), problems.chain(objective="likelihood").problem,
     ),
+    "shards of bcfw": lambda: (
+        Rounds(BCFW(max_epochs=4, tol=0.0), SerialEngine()), problems.chain().problem,
+    ),
+    "shards of bcfw images": lambda: (
+        Rounds(BCFW(max_epochs=4, tol=0.0, cache=OracleCache(5, store="images")), SerialEngine()),
+        problems.chain().problem,
+    ),
+    "shards of bcfw, other generator": lambda: (
+        Rounds(BCFW("frank-wolfe", max_epochs=4, tol=0.0, random_state=mersenne()), SerialEngine()),
+        problems.matching().problem,
+    ),
+    "shard of bcfw": lambda: (
+        Rounds(BCFW(max_epochs=4, tol=0.0), SerialEngine(1)),
+        problems.matching().problem,
+    ),
+    "shards of sdca": lambda: (
+        Rounds(SDCA(max_epochs=4, tol=0.0), SerialEngine()),
+        problems.chain(objective="likelihood").problem,
+    ),
 }  # fmt: skip
+
+
+def mersenne():
+    return np.random.Generator(np.random.MT19937(0))
 
 
 def write_run(name, path):
@@ -79,4 +104,5 @@ def write_run(name, path):
     solver, problem = RUNS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        solver.set_params(max_epochs=2).run(problem, callbacks=[Checkpoint(path)])
+        getattr(solver, "solver", solver).set_params(max_epochs=2)  # that of `Rounds` is inside
+        solver.run(problem, callbacks=[Checkpoint(path)])

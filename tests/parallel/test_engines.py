@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from maxmargin import ChainSVM, MatchingSVM, MulticlassSVM
+from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM
 from maxmargin.callbacks import Callback
 from maxmargin.parallel import (
     Engine,
@@ -286,6 +287,70 @@ def test_a_driver_that_died_goes_on_to_the_same_bits(tmp_path, name, shape):
     assert same_bits(expected, again)
     with pytest.raises(ValueError, match="another run"):
         fit_chains(SerialEngine(3, 2), [Checkpoint(path, resume=True)], **options)
+
+
+def test_oracles_with_a_memory_go_on_to_the_same_bits(tmp_path):
+    rng = np.random.default_rng(0)
+    ring, path = [(0, 1), (1, 2), (2, 3), (3, 0)], tmp_path / "run.checkpoint"
+    X = [Graph(rng.normal(size=(4, 3)), ring, rng.normal(size=(4, 2))) for _ in range(6)]
+    y = [np.arange(4) % 3] * 6
+
+    def fit(max_epochs):
+        options = {"max_epochs": max_epochs, "tol": 1e-9, "method": "bounded"}
+        checkpoint = Checkpoint(path, resume=True)
+        return NetworkSVM(engine=SerialEngine(), callbacks=[checkpoint], **options).fit(X, y)
+
+    expected = fit(4).result_
+    path.unlink()
+    assert len(fit(2).result_.state.z)
+    assert same_bits(expected, fit(4).result_)
+
+
+@pytest.mark.parametrize("name", ["corrective", "images", "textbook", "sdca"])
+def test_forged_states_of_shards_are_refused(name):
+    """Every array, with an entry more or that is no number, or missing."""
+
+    class Forge(Callback):
+        count = 0
+
+        def on_epoch(self, run):
+            solver, problem = run.solver, run.problem
+            state, fresh = solver.state_to_save(run.state), solver.init(problem)
+            solver.check_restored(problem, fresh, state)
+            own = state.shards[1]
+            for field, array in list(own.items()):
+                forged = [np.append(array, array.dtype.type()), None]
+                if array.dtype.kind == "f" and array.size and "vertex_cache" in field:
+                    forged.append(np.full_like(array, np.nan))
+                for other in forged:
+                    own[field] = other
+                    if other is None:
+                        del own[field]
+                    with pytest.raises(ValueError):  # noqa: PT011
+                        solver.check_restored(problem, fresh, state)
+                    self.count += 1
+                own[field] = array
+            state.shards.append(own)
+            with pytest.raises(ValueError, match="it has 3 shards, not 2"):
+                solver.check_restored(problem, fresh, state)
+
+    forge = Forge()
+    fit_chains(SerialEngine(2), [forge], max_epochs=1, **SOLVERS[name])
+    assert forge.count > 20
+
+
+@pytest.mark.parametrize("number", [-1, 625, 10**40, "[" * 10**5])
+def test_forged_random_numbers_of_shards_are_refused(number):
+    class Forge(Callback):
+        def on_epoch(self, run):
+            state = run.solver.state_to_save(run.state)
+            own = state.shards[0]
+            own["rng"] = np.array(re.sub(r'("pos": )\d+', rf"\g<1>{number}", str(own["rng"])))
+            with pytest.raises(ValueError, match="range|recursion|too"):
+                run.solver.check_restored(run.problem, run.solver.init(run.problem), state)
+
+    seed = np.random.Generator(np.random.MT19937(0))
+    fit_chains(SerialEngine(2), [Forge()], max_epochs=1, random_state=seed)
 
 
 def test_warm_starts():

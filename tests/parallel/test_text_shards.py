@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxmargin.callbacks import EarlyStopping
-from maxmargin.parallel import SerialEngine
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.parallel import SerialEngine, worker
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.tagging.shards import TextShards
@@ -78,6 +78,35 @@ def test_several_files_share_the_optimum(tmp_path):
     found = tagger.fit(TextShards(tmp_path)).result_
     assert found.dual <= expected.primal + 1e-9
     assert expected.dual <= found.primal + 1e-9
+
+
+class Awake(Callback):
+    """How many shards have their state in a worker, after epochs and at the end of a check."""
+
+    def __init__(self):
+        self.counts = []
+
+    def on_start(self, run):
+        self.on_epoch(run)
+
+    def on_epoch(self, run):
+        self.counts.append(sum(own.version is not None for own in worker._shards.values()))
+
+
+def test_checkpoints_leave_shards_where_they_are(tmp_path):
+    write_files(tmp_path, 4)
+    path = tmp_path.parent / "parked.checkpoint"
+
+    def fit(max_epochs, *callbacks):
+        options = {"tol": 1e-9, "max_epochs": max_epochs, "callbacks": callbacks}
+        return SequenceTagger(engine=SerialEngine(2), **options).fit(TextShards(tmp_path)).result_
+
+    expected = fit(4)
+    awake = Awake()
+    for max_epochs in (2, 4):
+        found = fit(max_epochs, Checkpoint(path, epochs=1, resume=True), awake)
+    assert found.w.tobytes() == expected.w.tobytes()
+    assert awake.counts == [0] * 6
 
 
 def test_bad_files_are_named_and_left_out_if_asked(tmp_path):

@@ -325,11 +325,7 @@ class Rounds(Solver[RoundsState]):
         """What a checkpoint keeps: a state of which nothing is on workers."""
         if state.shards or not state.epoch:
             return state
-        saved = [
-            self._shards.call("snapshot", chosen=[k], changes=False)[0]
-            for k in range(len(self._shards))
-        ]
-        return replace(state, shards=saved)
+        return replace(state, shards=list(map(self._shards.snapshot, range(len(self._shards)))))
 
     def _hand_out(self, state: RoundsState) -> None:
         """Let shards begin with the states of a checkpoint."""
@@ -340,14 +336,18 @@ class Rounds(Solver[RoundsState]):
         state.shards = []
 
     def check_restored(self, problem: Problem, fresh: RoundsState, state: RoundsState) -> None:
-        if state.epoch and len(state.shards) != len(self._shards):
-            raise ValueError(f"it has {len(state.shards)} shards, not {len(self._shards)}")
+        n = len(self._shards) if state.epoch else 0
+        if len(state.shards) != n:
+            raise ValueError(f"it has {len(state.shards)} shards, not {n}")
         check_option("its shards", state.shards, list[dict[str, np.ndarray]])
-        if state.shards:
-            for why in filter(
-                None, self._shards.call("check_saved", lambda k: (state.shards[k],), changes=False)
-            ):
-                raise ValueError(why)
+
+        def arguments(k: int) -> tuple[Any, ...]:
+            plan = self._shards.records[k].plan
+            assert plan is not None
+            return plan.solver, state.shards[k]
+
+        for why in filter(None, self._shards.call("check_saved", arguments, range(n), False)):
+            raise ValueError(why)
 
     def run(
         self, problem: Problem, state: State | None = None, callbacks: Sequence[Callback] = ()

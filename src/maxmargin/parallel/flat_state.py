@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin._numba.packed_samples import Points
 from maxmargin.memory import SparsePoints
 from maxmargin.persistence.checkpoints.sparse import Sparse, pack_sparse, unpack_sparse
+from maxmargin.persistence.decode import check_generator_state
 from maxmargin.problem import Problem
 
 
@@ -55,9 +56,9 @@ def _flatten(name: str, value: Any, flat: dict[str, np.ndarray]) -> None:
 
 
 def restore_state(problem: Problem, state: Any, flat: dict[str, np.ndarray]) -> None:
-    """Let a new state be that which was taken apart.
+    """Let a new state be that which was taken apart, in the arrays that it has.
 
-    A ValueError, TypeError or KeyError says what does not fit; numbers are looked at by
+    One of `WRONG_PARTS` says what does not fit; numbers are looked at by `check_state` and
     `Solver.check_restored` only.
     """
     used = {"vertex_cache.anchor.some"} & flat.keys()
@@ -81,11 +82,13 @@ def restore_state(problem: Problem, state: Any, flat: dict[str, np.ndarray]) -> 
         for own in _anchored(problem, state.vertex_cache):
             own[:] = some[first : first + len(own)]
             first += len(own)
+        if some.shape != (first,):
+            raise ValueError("the anchors of its vertices are of other samples")
 
 
 def _restored(name: str, fresh: Any, flat: dict[str, np.ndarray], used: set[str]) -> Any:
     """The value of a field, in the place of the fresh one where that is an array of its size."""
-    if name == "vertex_cache.anchor":
+    if fresh is None or name == "vertex_cache.anchor":
         return fresh
     if hasattr(fresh, "_fields"):
         parts = zip(fresh._fields, fresh, strict=True)
@@ -95,12 +98,10 @@ def _restored(name: str, fresh: Any, flat: dict[str, np.ndarray], used: set[str]
         sparse = Sparse(len(fresh), flat[f"{name}.steps"], flat[f"{name}.values"])
         fresh[:] = unpack_sparse(sparse, fresh)
         return fresh
-    if name not in flat:
-        return fresh
     found = flat[name]
     used.add(name)
     if isinstance(fresh, np.random.Generator):
-        fresh.bit_generator.state = json.loads(str(found))
+        fresh.bit_generator.state = check_generator_state(json.loads(str(found)))
         return fresh
     if isinstance(fresh, np.ndarray):
         if (found.dtype, found.shape) != (fresh.dtype, fresh.shape):

@@ -19,7 +19,7 @@ from maxmargin.problem import Problem
 #: bytes of commands since the last snapshot of a shard, from which on there is another one
 JOURNAL_BYTES = 1 << 27
 #: commands that need no state
-_STATELESS = ("describe", "evaluate", "apply", "likelihood")
+_STATELESS = ("describe", "evaluate", "apply", "likelihood", "check_saved")
 
 
 class ShardRecord:
@@ -53,6 +53,13 @@ class ShardRecord:
             steps[np.cumsum(widths[:-1])] = self.begins[1:] - self.ends[:-1] + 1
             steps[0] = self.begins[0]
         return np.cumsum(steps, dtype=np.uint32, out=steps)
+
+    def read_start(self) -> dict[str, np.ndarray] | None:
+        """What it starts from."""
+        if not isinstance(self.start, Path):
+            return self.start
+        with np.load(self.start, allow_pickle=False) as file:
+            return dict(file)
 
     def begin_from(self, start: dict[str, np.ndarray] | Path | None) -> None:
         """Let the present version be this one."""
@@ -112,11 +119,7 @@ class ShardSet:
             return self.engine.submit(worker, run_command, *rest)
         state: tuple[Any, ...] = (None, None, 0, [])
         if not stateless:
-            start = own.start
-            if isinstance(start, Path):
-                with np.load(start, allow_pickle=False) as file:
-                    start = dict(file)
-            state = (own.plan, start, own.first, own.journal)
+            state = (own.plan, own.read_start(), own.first, own.journal)
         return self.engine.submit(worker, load_and_run, own.source, *state, *rest)
 
     def _wait(self, k: int, command: tuple[Any, ...], future: Any) -> Any:
@@ -135,6 +138,12 @@ class ShardSet:
             own.journal.append((name, arguments))
             own.journal_bytes += sum(map(size_of_arrays, arguments))
         return found
+
+    def snapshot(self, k: int) -> dict[str, np.ndarray]:
+        """The state of a shard; workers do not take up one that is parked."""
+        own = self.records[k]
+        start = None if own.journal or not own.is_parked else own.read_start()
+        return start or self.call("snapshot", chosen=[k], changes=False)[0]
 
     def save(self, k: int, park: bool) -> None:
         """Have a snapshot of a shard, lest much is to be repeated; park : and keep no other."""

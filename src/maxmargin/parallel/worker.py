@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from copy import copy, deepcopy
+from dataclasses import fields
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -28,6 +29,8 @@ from maxmargin._numba.passes.mixing import (
 from maxmargin._numba.passes.weights import Average, start_average
 from maxmargin.domains.base import check_domain
 from maxmargin.parallel.flat_state import flatten_state, restore_state, size_of
+from maxmargin.persistence.checkpoints.checks import check_state
+from maxmargin.persistence.decode import WRONG_PARTS
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import EpochInPieces, Solver
@@ -164,15 +167,18 @@ class Shard:
         self.solver, self.n_pieces = solver, plan.n_pieces
         if snapshot is not None and snapshot.keys() == {"z", "w"}:
             given = State(snapshot["w"].copy(), snapshot["z"].copy(), solver.generator())
-            self.state = solver._warm_start_from(problem, given)
+            self.state = self._complete(solver, solver._warm_start_from(problem, given))
         else:
-            self.state = solver.init(problem)
-        self.state.solver, self.state.outputs = solver.name, problem.outputs_key
-        self.state.memory = problem.remember(self.state.memory)
-        if snapshot is not None and "epoch" in snapshot:
-            restore_state(problem, self.state, snapshot)
-            self.state.memory = problem.remember(self.state.memory)
+            self.state = self._complete(solver, solver.init(problem))
+            if snapshot is not None:
+                restore_state(problem, self.state, snapshot)
         self.base = np.empty(0) if plan.n_pieces is None else self.state.w.copy()
+
+    def _complete(self, solver: Solver, state: State) -> State:
+        """The same with what `Solver.run` adds to a state."""
+        state.solver, state.outputs = solver.name, self.problem.outputs_key
+        state.memory = self.problem.remember(state.memory)
+        return state
 
     @property
     def is_alone(self) -> bool:
@@ -284,14 +290,16 @@ class Shard:
         """Its state after an epoch, in flat arrays."""
         return flatten_state(self.problem, self.state)
 
-    def check_saved(self, snapshot: dict[str, np.ndarray]) -> str:
+    def check_saved(self, solver: Solver, snapshot: dict[str, np.ndarray]) -> str:
         """Why a state that was read from a file is not one of this shard; empty if it is."""
-        solver, problem = self.solver, self.problem
-        fresh, state = solver.init(problem), solver.init(problem)
+        solver, problem = deepcopy(solver), self.problem
+        solver.prepare(problem)
+        fresh, state = (self._complete(solver, solver.init(problem)) for _ in range(2))
         try:
             restore_state(problem, state, snapshot)
+            check_state(fresh, {own.name: getattr(state, own.name) for own in fields(state)})
             solver.check_restored(problem, fresh, state)
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+        except (*WRONG_PARTS, MemoryError) as error:
             return str(error) or type(error).__name__
         return ""
 

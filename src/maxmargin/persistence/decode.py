@@ -22,7 +22,7 @@ from maxmargin.validation.learned import check_hashes
 #: about what Python takes for an item of a list with its text or number
 ITEM_BYTES = 64
 #: what parts that do not go together raise
-_WRONG = (
+WRONG_PARTS = (
     TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
 )  # fmt: skip
 
@@ -33,7 +33,7 @@ def decode_model(path: str | os.PathLike, contents: Contents, oracle: Any = None
         return Decoder(contents.arrays, contents.allowance, oracle).decode(contents.tree)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
-    except _WRONG as error:
+    except WRONG_PARTS as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} cannot be loaded: its parts do not make a model ({error})."
         ) from error
@@ -185,23 +185,21 @@ class Decoder:
         return matrix
 
     def _generator(self, state: Any) -> np.random.Generator:
-        generator_state = self._generator_state(state)
+        generator_state = check_generator_state(self.decode(state))
+        if generator_state["bit_generator"] not in GENERATORS:
+            raise ModelFileError("it has a random generator of an unknown kind.")
         bits = getattr(np.random, generator_state["bit_generator"])(0)
         bits.state = generator_state
         return np.random.Generator(bits)
 
     def _random_state(self, state: Any) -> np.random.RandomState:
         found = np.random.RandomState(0)
-        found.set_state(self._generator_state(state))
+        found.set_state(check_generator_state(self.decode(state)))
         return found
 
-    def _generator_state(self, node: Any) -> dict[str, Any]:
-        generator_state = self.decode(node)
-        if generator_state["bit_generator"] not in GENERATORS:
-            raise ModelFileError("it has a random generator of an unknown kind.")
-        if (
-            generator_state["bit_generator"] == "MT19937"
-            and not 0 <= generator_state["state"]["pos"] <= 624
-        ):
-            raise ModelFileError("it has a random generator out of its range.")  # numpy trusts it
-        return generator_state
+
+def check_generator_state(state: Any) -> dict[str, Any]:
+    """The state of a random generator, if numpy may be given it: it trusts the position."""
+    if state["bit_generator"] == "MT19937" and not 0 <= state["state"]["pos"] <= 624:
+        raise ModelFileError("it has a random generator out of its range.")
+    return state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import threading
 import time
@@ -362,6 +363,18 @@ def test_warm_starts():
     assert model.result_.dual == pytest.approx(dual, rel=1e-12)
     model.set_params(engine=None).fit(X, y)
     assert model.result_.n_epochs == 0
+
+
+# -- other processes -------------------------------------------------------------------------------
+def test_engines_are_pickled_without_their_workers(engine):
+    if engine.name == "executor":
+        pytest.skip("its executor is not")
+    assert engine.result(engine.submit(0, int, "1")) == 1
+    other = pickle.loads(pickle.dumps(engine))
+    assert type(other) is type(engine)
+    assert other.__getstate__() == engine.__getstate__()
+    other.close()
+    assert engine.result(engine.submit(0, int, "2")) == 2
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -85,6 +85,13 @@ class Engine:
         """Itself: estimators are cloned, the cluster is not."""
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its options: another process starts workers of its own."""
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}
+
+    def __setstate__(self, options: dict[str, Any]) -> None:
+        type(self).__init__(self, **options)
+
     def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """Let a worker begin a call.
 

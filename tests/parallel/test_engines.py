@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -354,15 +355,26 @@ def test_forged_random_numbers_of_shards_are_refused(number):
     fit_chains(SerialEngine(2), [Forge()], max_epochs=1, random_state=seed)
 
 
-def test_warm_starts():
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_warm_starts(n_workers):
     X, y = make_chains()
-    model = ChainSVM(engine=SerialEngine(2), warm_start=True, tol=0.05).fit(X, y)
+    model = ChainSVM(engine=SerialEngine(n_workers), warm_start=True, tol=0.05).fit(X, y)
     assert model.result_.status is Status.CONVERGED
     dual = model.result_.dual
     assert model.fit(X, y).result_.n_epochs == 0
     assert model.result_.dual == pytest.approx(dual, rel=1e-12)
     model.set_params(engine=None).fit(X, y)
     assert model.result_.n_epochs == 0
+
+
+def test_interrupts_do_not_end_processes():
+    engine = ProcessEngine(1)
+    try:
+        pid = engine.result(engine.submit(0, os.getpid))
+        os.kill(pid, signal.SIGINT)
+        assert engine.result(engine.submit(0, os.getpid)) == pid
+    finally:
+        engine.close()
 
 
 # -- other processes -------------------------------------------------------------------------------

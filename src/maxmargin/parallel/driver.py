@@ -268,7 +268,8 @@ class Rounds(Solver[RoundsState]):
         if self.is_alone and self._averages and not (state.new_average or self._is_final):
             found = self._shards.call("average", chosen=[0], changes=False)[0]
             state.average = start_average(len(state.w))
-            state.average.correction[self._shards.records[0].places()] = found.correction
+            if len(found.correction):  # none before the first epoch after a warm start
+                state.average.correction[self._shards.records[0].places()] = found.correction
             state.average.steps[:], state.average.total[:] = found.steps, found.total
 
     def _certified(self, state: RoundsState) -> None:

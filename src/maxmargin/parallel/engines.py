@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -322,22 +323,12 @@ class ProcessEngine(_PoolEngine):
 
     def _make_pool(self, worker: int) -> Executor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_parent)
+        return ProcessPoolExecutor(1, mp_context=context, initializer=_leave_ends_to_parent)
 
     def result(self, future: Future | None) -> Any:
         found = super().result(future)
         self._has_answered = True
         return found
-
-    def process_ids(self) -> list[int]:
-        """Return the numbers of the processes that run.
-
-        Returns
-        -------
-        list of int
-            One for each worker that was started.
-        """
-        return [pid for own in self._pools.values() for pid in own._processes or ()]
 
     def restart(self, worker: int) -> None:
         pool = self._pools.pop(worker)
@@ -352,8 +343,12 @@ class ProcessEngine(_PoolEngine):
             )
 
 
-def _end_with_parent() -> None:
-    """Let this process end when the one that spawned it does, however that ends."""
+def _leave_ends_to_parent() -> None:
+    """Let this process end when the one that spawned it does, however that ends, and not before.
+
+    Ctrl-C reaches all processes of a terminal.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         Thread(target=_await_end, args=(parent.sentinel,), daemon=True).start()
@@ -412,7 +407,7 @@ def resolve_engine(engine: str | Engine | None, **options: Any) -> Engine | None
     Parameters
     ----------
     engine : str, Engine or None
-        "processes", "ray", "dask", "serial", or an engine.
+        "threads", "processes", "ray", "dask", "serial", or an engine.
     **options : dict
         Those of an engine that is given by its name.
 

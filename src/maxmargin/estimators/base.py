@@ -125,8 +125,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     n_jobs : int or None, default=None
         Threads for objectives and predictions, -1 for all cores; results do not depend on it.
     engine : str, Engine or None, default=None
-        Where training is computed: "processes", "ray", "dask", or an engine of
-        `maxmargin.parallel`; None means this process. Results depend on its number of shards only.
+        Where training is computed: "threads", "processes", "ray", "dask", or an engine of
+        `maxmargin.parallel`; None means this thread. Results depend on its shards and rounds only.
     warm_start : bool, default=False
         Start from the dual point of the last fit, for another alpha or solver on the same data, or
         with samples added at their end.

@@ -59,10 +59,11 @@ class Killer(threading.Thread):
 
 
 SCRIPT = """
+import os
 from maxmargin.parallel import ProcessEngine
 if __name__ == "__main__":
     engine = ProcessEngine(2)
-    pids = [engine.result(engine.submit(k, int, "1")) and engine.process_ids()[k] for k in (0, 1)]
+    pids = [engine.result(engine.submit(k, os.getpid)) for k in (0, 1)]
     print(*pids, flush=True)
     engine.result(engine.submit(0, __import__("time").sleep, 600))
 """

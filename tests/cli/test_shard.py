@@ -15,13 +15,14 @@ TEXT = b"".join(b"w%d N\nv V\n\n" % k for k in range(30))
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_files_are_cut_after_sentences_and_lose_nothing(tmp_path, packed):
-    path = tmp_path / "train.conll"
+    path = tmp_path / ("my.train.conll.gz" if packed else "my.train.conll")
     path.write_bytes(gzip.compress(TEXT) if packed else TEXT)
     assert main(["shard", str(path), "--out", str(tmp_path / "out"), "--size", "60B"]) == 0
     files = sorted((tmp_path / "out").iterdir())
     parts = [own.read_bytes() for own in files]
     assert len(parts) > 3
     assert b"".join(parts) == TEXT
+    assert {own.suffix for own in files} == {".conll"}
     assert all(own.endswith(b"\n\n") for own in parts)
     assert all(60 <= len(own) < 80 for own in parts[:-1])
 

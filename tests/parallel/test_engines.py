@@ -395,6 +395,12 @@ def test_solvers_that_work_in_one_process_say_so():
         fit_chains("serial", solver="ssg")
 
 
+def test_engines_print_their_options():
+    assert repr(SerialEngine(3, rounds=2)) == (
+        "SerialEngine(n_workers=3, rounds=2, retries=3, task_limit=None)"
+    )
+
+
 def test_unknown_engines():
     with pytest.raises(ValueError, match="must be one of"):
         fit_chains("spark")

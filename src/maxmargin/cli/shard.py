@@ -27,7 +27,7 @@ def shard(data: Path, out: Path, size: str) -> None:
     limit = parse_size(size)
     if out.exists() and any(out.iterdir()):
         raise UsageError(f"--out {out} is not empty; name a new folder")
-    suffix = "".join(data.suffixes[:1]) or ".txt"
+    suffix = Path(data.name.removesuffix(".gz")).suffix or ".txt"
     count, written, sink = 0, 0, None
     with open_unpacked(data) as lines:
         out.mkdir(parents=True, exist_ok=True)

@@ -93,6 +93,10 @@ class Engine:
     def __setstate__(self, options: dict[str, Any]) -> None:
         type(self).__init__(self, **options)
 
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.__getstate__().items())
+        return f"{type(self).__name__}({options})"
+
     def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """Let a worker begin a call.
 

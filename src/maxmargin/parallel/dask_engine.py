@@ -58,6 +58,7 @@ class DaskEngine(Engine):
                 n_workers=int(self.n_workers),
                 threads_per_worker=1,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # any port that is free
                 worker_dashboard_address=None,
                 silence_logs=50,
             )

@@ -262,6 +262,32 @@ def test_processes_that_die_at_once_are_told_of_the_guard():
     engine.close()
 
 
+def test_dask_moves_calls_and_waits_for_workers_that_are_slow_to_return(monkeypatch):
+    pytest.importorskip("distributed")
+    import dask.config
+
+    from maxmargin.parallel import dask_engine
+
+    monkeypatch.setattr(dask_engine, "_STEP", 0.2)
+    name = "distributed.deploy.lost-worker-timeout"
+    with dask.config.set({name: "100ms"}):
+        engine = resolve_engine("dask", n_workers=2)
+        try:
+            future = engine.submit(0, time.sleep, 2)
+            psutil.Process(engine._client.run(os.getpid)[future[1]]).kill()
+            assert engine.result(future) is None  # by the other worker, and not begun again
+            for victim in workers_of("dask"):
+                victim.kill()
+
+            def again():
+                return engine.submit(0, int, "1")
+
+            assert engine.wait(0, again(), again) == 1
+        finally:
+            engine.close()
+        assert dask.config.get(name) == "100ms"
+
+
 # -- checkpoints -----------------------------------------------------------------------------------
 class Stop(Exception):
     pass

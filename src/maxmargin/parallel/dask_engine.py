@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -47,6 +48,7 @@ class DaskEngine(Engine):
         self.client = client
         self._client: Any = None
         self._cluster: Any = None
+        self._setting: Any = None
         self._workers: list[str] = []
         self._count = 0
 
@@ -54,6 +56,9 @@ class DaskEngine(Engine):
         if self._client is None:
             self._client = self.client
         if self._client is None:
+            # otherwise workers that take more than 15 s to come back are given up for ever
+            lasting = {"distributed.deploy.lost-worker-timeout": "1 day"}
+            self._setting = optional_module("dask.config", _HINT).set(lasting)
             self._cluster = self._distributed.LocalCluster(
                 n_workers=int(self.n_workers),
                 threads_per_worker=1,
@@ -94,10 +99,11 @@ class DaskEngine(Engine):
             except self._distributed.TimeoutError:
                 waited += step
             self._look_for_workers()
+            runs_on = [own for own, keys in self._client.processing().items() if task.key in keys]
             if waited >= limit:
-                self._restart_worker_of(task.key)
+                self._restart(runs_on)
                 raise WorkerLost(f"a worker has not answered for {limit:g} s") from None
-            if worker not in self._workers:  # the call may wait for it for ever
+            if worker not in self._workers and not runs_on:  # it may wait for it for ever
                 task.cancel()
                 raise WorkerLost("its worker is gone")
 
@@ -109,18 +115,18 @@ class DaskEngine(Engine):
             return task.result(timeout=limit)
         except self._distributed.scheduler.KilledWorker as error:
             raise WorkerLost("its workers died") from error
-        except self._distributed.client.FutureCancelledError as error:
+        except CancelledError as error:
             raise WorkerLost("its worker was cut off") from error
 
-    def _restart_worker_of(self, key: Any) -> None:
-        """Replace the worker that a call hangs on; those without a nanny cannot be."""
-        running = [own for own, keys in self._client.processing().items() if key in keys]
-        if running:
+    def _restart(self, workers: list[str]) -> None:
+        """Replace those that a call hangs on; workers without a nanny cannot be."""
+        if workers:
             with suppress(ValueError):
-                self._client.restart_workers(running, timeout=60)
+                self._client.restart_workers(workers, timeout=60)
 
     def close(self) -> None:
         if self._cluster is not None:
             self._client.close()
             self._cluster.close()
+            self._setting.__exit__(None, None, None)
         self._client, self._cluster, self._count = None, None, 0

@@ -8,6 +8,7 @@ import multiprocessing.connection
 import os
 import re
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -44,7 +45,7 @@ class WorkerLost(Exception):
     """A worker died, hung or was cut off."""
 
 
-class Engine:
+class Engine(ABC):
     """Some workers. A subclass defines `submit`, `result`, and maybe the rest.
 
     Parameters
@@ -97,6 +98,7 @@ class Engine:
         options = ", ".join(f"{name}={value!r}" for name, value in self.__getstate__().items())
         return f"{type(self).__name__}({options})"
 
+    @abstractmethod
     def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
         """Let a worker begin a call.
 
@@ -114,8 +116,8 @@ class Engine:
         object
             What `result` takes.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def result(self, future: Any) -> Any:
         """Return what a call returned, or raise what it raised.
 
@@ -134,9 +136,8 @@ class Engine:
         WorkerLost
             If there is none, since the worker is lost.
         """
-        raise NotImplementedError
 
-    def restart(self, worker: int) -> None:
+    def restart(self, worker: int) -> None:  # noqa: B027
         """Replace a worker that is lost.
 
         Parameters
@@ -206,7 +207,7 @@ class Engine:
                 future = again()
         raise AssertionError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """End all workers that this engine started; the next call starts others."""
 
 
@@ -277,8 +278,8 @@ class _PoolEngine(ExecutorEngine):
         Engine.__init__(self, n_workers, **options)
         self._pools: dict[int, Any] = {}
 
-    def _make_pool(self, worker: int) -> Executor:
-        raise NotImplementedError
+    @abstractmethod
+    def _make_pool(self, worker: int) -> Executor: ...
 
     def _executor(self, worker: int) -> Executor:
         if worker not in self._pools:

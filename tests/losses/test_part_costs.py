@@ -7,11 +7,10 @@ from maxmargin import ChainSVM, MatchingSVM, StructuredSVM
 from maxmargin.losses import PartCosts
 from maxmargin.structures import TopK
 
-RNG = np.random.default_rng(0)
-
 
 def test_costs_given_with_y_are_those_of_a_function():
-    X = [RNG.normal(size=(5, 3)) for _ in range(20)]
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(5, 3)) for _ in range(20)]
     costs = [np.exp(x @ [1.0, -0.5, 0.2]) for x in X]
     y = [TopK(2).maximize(-own, (5,)) for own in costs]
     rows = iter(costs * 2)
@@ -23,7 +22,7 @@ def test_costs_given_with_y_are_those_of_a_function():
 
 
 def test_other_estimators_take_them_too():
-    X, y = RNG.normal(size=(10, 2, 2, 3)), [[(0, 0)]] * 10
+    X, y = np.random.default_rng(1).normal(size=(10, 2, 2, 3)), [[(0, 0)]] * 10
     cheap = [np.array([0.0, 1.0, 1.0, 1.0])] * 10
     assert MatchingSVM(alpha=0.5, loss=PartCosts()).fit(X, y, node_weight=cheap).coef_.shape == (4,)
     with pytest.raises(ValueError, match=r"sample 0: function=None takes costs from fit"):

@@ -140,7 +140,7 @@ def test_a_model_of_graphs_is_refused():
 
 
 def test_large_clouds_are_thinned():
-    cloud = RNG.normal(size=(5000, 3))
+    cloud = np.random.default_rng(1).normal(size=(5000, 3))
     display = SegmentationDisplay(cloud, cloud[:, 0] > 0).plot(views=["above"], max_points=700)
     [points] = display.axes_["prediction", "above"].collections
     assert len(points.get_offsets()) == 700

@@ -58,7 +58,8 @@ def test_few_weights_and_an_expensive_oracle_are_left_to_cutting_planes():
     slower = fit(other, alpha=0.001, solver="bcfw", max_epochs=500)
     assert oracle.calls < 0.7 * other.calls
     assert model.result_.primal == pytest.approx(slower.result_.primal, rel=0.02)
-    wide = [np.column_stack([x, RNG.normal(size=(5, 20))]) for x in X]
+    rng = np.random.default_rng(1)
+    wide = [np.column_stack([x, rng.normal(size=(5, 20))]) for x in X]
     assert fit(Counting(), wide).result_.state.solver == "bcfw"
 
 
@@ -111,7 +112,8 @@ def test_known_outputs_spare_calls_of_compiled_oracles(monkeypatch):
         return sweep(samples, order, called, *rest, **visits)
 
     monkeypatch.setattr(Samples, "sweep", counted)
-    rows, values = RNG.normal(size=(60, 3)), RNG.uniform(1, 2, size=(60, 6))
+    rng = np.random.default_rng(2)
+    rows, values = rng.normal(size=(60, 3)), rng.uniform(1, 2, size=(60, 6))
     sizes = [[3, 4, 2, 5, 1, 2], [1, 2, 3, 4, 5, 6]]
     model = DecisionSVM(Knapsack(sizes, [7, 9]), "max", alpha=0.01, solver="bcfw")
     result = model.fit(rows, values).result_

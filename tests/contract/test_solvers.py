@@ -31,7 +31,7 @@ from maxmargin.solvers import (
     Solver,
     Subgradient,
 )
-from maxmargin.solvers.bcfw.vertex_cache import take_points
+from maxmargin.solvers.vertex_cache import take_points
 from reference.linear import violation
 from reference.textbook import (
     BlockCoordinate,

@@ -13,9 +13,8 @@ from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
-from maxmargin.solvers.bcfw import vertex_cache
-from maxmargin.solvers.bcfw.vertex_cache import images_pay
+from maxmargin.solvers import BCFW, FrankWolfe, OracleCache, vertex_cache
+from maxmargin.solvers.vertex_cache import images_pay
 from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
 from reference.linear import violation

@@ -24,8 +24,8 @@ from maxmargin.parallel.worker import News, Plan, Visit
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.bcfw.vertex_cache import CacheState
 from maxmargin.solvers.domain_steps import finalize_weights, weights_and_average
+from maxmargin.solvers.vertex_cache import CacheState
 from maxmargin.validation.options import check_option
 
 log = logging.getLogger("maxmargin")

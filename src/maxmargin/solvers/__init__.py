@@ -1,7 +1,7 @@
 """Solvers: each minimises a Problem, and proves how close it has come."""
 
 from maxmargin.solvers.base import Requires, Solver, resolve_solver, solver_classes
-from maxmargin.solvers.bcfw.bcfw import BCFW, OracleCache
+from maxmargin.solvers.bcfw import BCFW
 from maxmargin.solvers.cutting_plane.cutting_plane import CuttingPlane
 from maxmargin.solvers.entropic.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.entropic.sdca import SDCA
@@ -14,6 +14,7 @@ from maxmargin.solvers.saddle.extragradient import Extragradient
 from maxmargin.solvers.saddle.projected_gradient import ProjectedGradient
 from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
+from maxmargin.solvers.vertex_cache import OracleCache
 
 __all__ = [
     "BCFW",

@@ -11,13 +11,12 @@ from maxmargin._numba.compile import delay_signals
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Requires, Solver
-from maxmargin.solvers.bcfw.bcfw import OracleCache
-from maxmargin.solvers.bcfw.vertex_cache import CacheState, check_vertex_cache
 from maxmargin.solvers.cutting_plane import cuts, n_slack, program
 from maxmargin.solvers.cutting_plane.checks import check_cuts
 from maxmargin.solvers.cutting_plane.cuts import Cuts
 from maxmargin.solvers.domain_steps import finalize_weights, is_free
 from maxmargin.solvers.run import limits_of
+from maxmargin.solvers.vertex_cache import CacheState, OracleCache, check_vertex_cache
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 #: the small program is solved to this share of the gap that is left

@@ -9,15 +9,15 @@ import numpy as np
 from maxmargin._numba.passes.n_slack import consider_vertex, gather_violated
 from maxmargin._numba.passes.weights import score_sample
 from maxmargin.problem import Problem
-from maxmargin.solvers.bcfw.bcfw import OracleCache
-from maxmargin.solvers.bcfw.vertex_cache import (
+from maxmargin.solvers.domain_steps import free_weights, is_free, unprojected_weights
+from maxmargin.solvers.vertex_cache import (
     CacheState,
+    OracleCache,
     make_vertex_cache,
     step_between_vertices,
     take_points,
     vertex_cache_key,
 )
-from maxmargin.solvers.domain_steps import free_weights, is_free, unprojected_weights
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
 _SHARE = 0.5

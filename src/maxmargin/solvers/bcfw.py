@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from maxmargin._numba.passes.bcfw import SCHEDULE, SEARCH, WHOLE, frank_wolfe_pass, frank_wolfe_step
 from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
@@ -16,15 +15,6 @@ from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Requires, Solver, cut_order
-from maxmargin.solvers.bcfw.vertex_cache import (
-    CacheState,
-    check_vertex_cache,
-    images_pay,
-    make_vertex_cache,
-    step_between_vertices,
-    take_points,
-    vertex_cache_key,
-)
 from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
@@ -32,7 +22,15 @@ from maxmargin.solvers.domain_steps import (
     visit_samples,
     weights_and_average,
 )
-from maxmargin.validation.learned import Checked
+from maxmargin.solvers.vertex_cache import (
+    CacheState,
+    OracleCache,
+    check_vertex_cache,
+    make_vertex_cache,
+    step_between_vertices,
+    take_points,
+    vertex_cache_key,
+)
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
@@ -52,57 +50,6 @@ class BCFWState(CacheState):
     #: room for what an expensive oracle returns; whether it did so at the present weights
     oracle_outputs: np.ndarray | None = state_field(None, warm="keep")
     outputs_known: bool = state_field(False)
-
-
-class OracleCache(Checked, BaseEstimator):
-    """Cache of the oracle's outputs, for steps between them without calling it.
-
-    Parameters
-    ----------
-    size : int, default=30
-        Maximum number of vertices for each sample; further ones are merged, so that no mass is
-        lost.
-    passes : int or "auto", default="auto"
-        Number of passes over cached vertices after each pass with the oracle. See Notes.
-    store : {"auto", "vertices", "images"}, default="auto"
-        What is stored of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image F
-        v and its cost, which is all that steps need, and a bit per part (its non-zeros where the
-        structure is not `binary`), from which z is rebuilt once an epoch. "auto": images where an
-        image has at most half the numbers of a vertex and with bits takes no more memory: many
-        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
-
-    Notes
-    -----
-    With `passes="auto"` there are 5 passes, or as many times 5 as leave a gap among cached vertices
-    that is a tenth of the oracle's, while they cost less than it: at most 100 if the oracle is
-    `is_expensive`, and the number of a sample's parts / 30 (100 at most) with "images", where
-    they cost next to nothing.
-    """
-
-    def __init__(
-        self,
-        size: Annotated[int, Bounds(1, 10_000)] = 30,
-        passes: CountOrZero | Literal["auto"] = "auto",
-        store: Literal["auto", "vertices", "images"] = "auto",
-    ):
-        self.size = size
-        self.passes = passes
-        self.store = store
-
-    def keeps_images(self, problem: Problem) -> bool:
-        """Tell whether images are stored for this problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-
-        Returns
-        -------
-        bool
-            True for images, False for vertices.
-        """
-        return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
 class BCFW(Solver[BCFWState]):

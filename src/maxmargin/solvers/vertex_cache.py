@@ -1,12 +1,13 @@
-"""Memory for remembered vertices."""
+"""The cache of oracle outputs: its options, its arrays, and steps between what it holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 from zlib import crc32
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from maxmargin._numba.packed_samples import Points
 from maxmargin._numba.passes.block_step import Counters, start_counters
@@ -24,6 +25,8 @@ from maxmargin.problem import Dual, Problem
 from maxmargin.result import empty_array, state_field
 from maxmargin.solvers.domain_steps import BlockState, visit_samples
 from maxmargin.solvers.identity import checksums
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import Bounds, CountOrZero
 
 #: vertices this many times as large as an image are worth one
 _WORTH = 2
@@ -72,6 +75,57 @@ class CacheState(BlockState):
     def make_dense(self) -> None:
         """Keep z as an array, which steps may move."""
         self.z = self.z
+
+
+class OracleCache(Checked, BaseEstimator):
+    """Cache of the oracle's outputs, for steps between them without calling it.
+
+    Parameters
+    ----------
+    size : int, default=30
+        Maximum number of vertices for each sample; further ones are merged, so that no mass is
+        lost.
+    passes : int or "auto", default="auto"
+        Number of passes over cached vertices after each pass with the oracle. See Notes.
+    store : {"auto", "vertices", "images"}, default="auto"
+        What is stored of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image F
+        v and its cost, which is all that steps need, and a bit per part (its non-zeros where the
+        structure is not `binary`), from which z is rebuilt once an epoch. "auto": images where an
+        image has at most half the numbers of a vertex and with bits takes no more memory: many
+        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
+
+    Notes
+    -----
+    With `passes="auto"` there are 5 passes, or as many times 5 as leave a gap among cached vertices
+    that is a tenth of the oracle's, while they cost less than it: at most 100 if the oracle is
+    `is_expensive`, and the number of a sample's parts / 30 (100 at most) with "images", where
+    they cost next to nothing.
+    """
+
+    def __init__(
+        self,
+        size: Annotated[int, Bounds(1, 10_000)] = 30,
+        passes: CountOrZero | Literal["auto"] = "auto",
+        store: Literal["auto", "vertices", "images"] = "auto",
+    ):
+        self.size = size
+        self.passes = passes
+        self.store = store
+
+    def keeps_images(self, problem: Problem) -> bool:
+        """Tell whether images are stored for this problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+
+        Returns
+        -------
+        bool
+            True for images, False for vertices.
+        """
+        return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
 def images_pay(problem: Problem) -> bool:

@@ -1,1 +1,0 @@
-"""Block-coordinate Frank-Wolfe and its caches of oracle outputs."""

@@ -444,8 +444,8 @@ class Problem(Samples):
         step = self.dim // len(features)
         total = 0.0
         for own in _chunks(len(features), max(1, CHUNK // step)):
-            sizes = np.abs(w[step * own.start : step * own.stop]).reshape(-1, step).sum(axis=1)
-            total += features[own] @ sizes
+            sizes = np.abs(w[step * own.start : step * own.stop]).reshape(-1, step)
+            total += float((features[own] @ sizes).sum())
         return ROUNDING * float(total + costs + self.alpha * (w @ w))
 
     def rounding_of_bound(self, gap: float) -> float:

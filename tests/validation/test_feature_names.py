@@ -19,6 +19,8 @@ from maxmargin import (
 )
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.exceptions import SampleError
+from maxmargin.validation.feature_names import learn_names
+from maxmargin.validation.samples import LaidOutRows
 
 rng = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
@@ -138,3 +140,7 @@ def test_files_with_other_names_are_refused():
     model.feature_names_in_ = np.array(["a", "b"], dtype=object)
     with pytest.raises(ValueError, match="names of 3 features"):
         model.validate()
+
+
+def test_rows_made_on_demand_are_not_made_to_look_for_names():
+    assert learn_names(LaidOutRows(rows=None, layouts=[(2,), (3,)])) is None

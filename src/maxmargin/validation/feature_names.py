@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import SampleError
-from maxmargin.validation.samples import is_list
+from maxmargin.validation.samples import LaidOutRows, is_list
 
 Names = tuple[str, ...]
 
@@ -74,8 +74,8 @@ def check_known_names(attribute: str, names: np.ndarray, count: int) -> None:
 
 
 def _names_of_samples(X: Any, of_edges: bool) -> list[tuple[int, Names | None]]:
-    if not is_list(X) or isinstance(X, np.ndarray) or hasattr(X, "matrix"):
-        return []
+    if not is_list(X) or isinstance(X, (np.ndarray, LaidOutRows)) or hasattr(X, "matrix"):
+        return []  # rows that are made where they are asked for have no names
     found = ((i, x[0] if isinstance(x, tuple) and x else x) for i, x in enumerate(X))
     if of_edges:
         return [(i, getattr(x, "edge_feature_names", None)) for i, x in found if _has_edges(x)]

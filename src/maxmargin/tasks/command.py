@@ -23,6 +23,7 @@ class Option:
     tuple of the strings to choose from. many : takes one value or more, and is a tuple then.
     of_data : says how files are read, so that `predict` and `evaluate` have it too. kept : those
     two take it from the run unless they are told otherwise; not so if it chooses samples of a file.
+    of_held_out : names files beside those of --validation, or of --test in comparisons.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Option:
     many: bool = False
     of_data: bool = False
     kept: bool = True
+    of_held_out: bool = False
 
 
 #: for tasks whose structure has expectations over all outputs

@@ -185,3 +185,9 @@ def test_validation_has_costs_of_its_own(run, tmp_path, capsys):
     out = ["--out", str(tmp_path / "none")]
     assert main(["train", "decision", *settings, "--validation", x, *out]) == 2
     assert "x.csv: costs are missing; give --validation-costs FILE" in capsys.readouterr().err
+    assert main(["train", "decision", *settings, "--validation-costs", costs, *out]) == 2
+    assert "validation-costs goes with files of validation" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+    assert main(["compare", "decision", *data, "--structure", "shortest-path:3x3", "--sizes", "20",
+                 "--solvers", "bcfw", "--validation-costs", costs, *out]) == 2  # fmt: skip
+    assert "validation-costs goes with files of test" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maxmargin.cli.runs.config import check_config
+from maxmargin.cli.runs.config import check_config, check_held_out
 from maxmargin.cli.runs.solvers import check_solver
 from maxmargin.cli.settings import OF_COMPARISONS, OWN, TIME, Setting
 from maxmargin.solvers.base import solver_classes, solvers_for
@@ -62,6 +62,7 @@ def check_comparison(given: Mapping[str, Any]) -> dict[str, Any]:
     config["solvers"] = _solvers(config["solvers"])
     of_task = {key: config.get(key) for key in ("task", "task-options")}
     config["task-options"] = check_config(of_task).get("task-options", {})
+    check_held_out(config, "test")
     _check_objective(config)
     return config
 

@@ -201,6 +201,17 @@ def _of_kind(key: str, kind: Any, value: Any) -> Any:
     return found
 
 
+def check_held_out(config: Mapping[str, Any], key: str) -> None:
+    """Fail if an option names files beside those of `key`, "validation" or "test", without them."""
+    given = config.get("task-options", {})
+    for option in _find_command(config["task"]).options:
+        if option.of_held_out and given.get(option.name) and not config.get(key):
+            raise ValueError(
+                f"{option.name} goes with files of {key}, and there are none: give --{key} FILE too,"
+                f" or leave --{option.name} out."
+            )
+
+
 def task_options(config: Mapping[str, Any], command: Any) -> dict[str, Any]:
     """All options of the task, as its command takes them."""
     given = config.get("task-options", {})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.cli.runs.config import HELD_OUT, task_options
+from maxmargin.cli.runs.config import HELD_OUT, check_held_out, task_options
 from maxmargin.cli.runs.environment import describe_environment
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.evaluating import WORST, evaluate_on
@@ -162,6 +162,7 @@ class _Training:
         return self.command.priced(model, self.options)
 
     def _read(self) -> tuple[Data, Data | None, Data | None]:
+        check_held_out(self.config, "validation")
         files = self.folder.check_files(self.config)
         data = self.command.read([Path(path) for path in self.config["data"]], self.options)
         validation, counts = None, None

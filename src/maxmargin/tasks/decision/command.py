@@ -79,6 +79,7 @@ class DecisionCommand(TaskCommand):
             "The same for the files of --validation, or of --test in comparisons.",
             many=True,
             kept=False,
+            of_held_out=True,
         ),
         Option("sense", ("min", "max"), "min", "Whether costs are minimised or values maximised."),
         Option(

@@ -348,7 +348,12 @@ X, COSTS = instances(20)
         ((X, np.ma.masked_equal(COSTS, COSTS[3, 2])), "sample 3: its costs are not numbers"),
         ((X, COSTS[0]), "must be of shape"),
         ((X, None), "give costs, or decisions="),
-        ((np.where(X == X[4, 1], np.nan, X), COSTS), "sample 4"),
+        ((np.where(X == X[4, 1], np.nan, X), COSTS), r"sample 4: X\[4, 1\] is nan; features"),
+        (
+            (pd.DataFrame(np.where(X == X[4, 1], np.inf, X), columns=list("abc")), COSTS),
+            r"sample 4: X\[4, 'b'\] is inf; features",
+        ),
+        ((np.full((20, 12, 2), np.nan), COSTS), "sample 0: feature 0 of part 0 is nan; features"),
         ((X[:, None, :], COSTS), "sample 0"),
     ],
 )
@@ -365,10 +370,47 @@ def test_units_at_the_ends_of_the_numbers_are_taken(unit):
 
 
 def test_one_instance_is_enough_and_none_are_decided():
-    model = DecisionSVM(PATH).fit(X[:1], COSTS[:1])
+    model = DecisionSVM(PATH, alpha=0.1).fit(X[:1], COSTS[:1])
     assert len(model.decide(COSTS[:0])) == 0
     with pytest.raises(ValueError, match="must be of shape"):
         model.decide(COSTS[0])
+
+
+@pytest.mark.parametrize(
+    ("n", "cv", "words"),
+    [
+        (1, None, "has 1 instance.* 5 folds: alpha_=.* leaves the prior as it is. Give more"),
+        (1, 2, "has 1 instance.* 2 folds"),
+        (2, None, "has 2 instance.* by 2 folds of one instance"),
+        (4, None, "has 4 instance.* by 4 folds of one instance"),
+        (6, 10, "has 6 instance.* 10 folds"),
+        (2, 2, None),
+        (5, None, None),
+    ],
+)
+def test_alpha_chosen_by_few_instances_is_warned_of(n, cv, words):
+    X, costs = instances(20)
+    model = DecisionSVM(PATH, cv=cv)
+    if words is None:
+        model.fit(X[:n], costs[:n])
+    else:
+        with pytest.warns(UserWarning, match=words):
+            model.fit(X[:n], costs[:n])
+    assert len(model.cv_loss_) > 0 or n == 1
+    # instances that weigh nothing are none
+    weight = np.repeat([1.0, 0.0], [n, 20 - n])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        weighted = DecisionSVM(PATH, cv=cv).fit(X, costs, weight)
+    assert len(caught) == (words is not None)
+    assert weighted.alpha_ == pytest.approx(model.alpha_, rel=1e-3)
+
+
+def test_decisions_of_other_number_are_called_so():
+    X, costs = instances(20)
+    made = DecisionSVM(PATH, alpha=0.1).fit(X, costs).decide(costs)
+    with pytest.raises(ValueError, match="X has 20 samples, decisions has 3"):
+        DecisionSVM(PATH, alpha=0.1).fit(X, decisions=made[:3])
 
 
 def test_a_prior_of_shared_weights_decides_whose_weights_there_are():
@@ -472,7 +514,9 @@ def test_decisions_in_the_place_of_costs_are_noticed():
 def test_values_that_are_minimised_are_noticed():
     rng = np.random.default_rng(0)
     values = 1.0 + rng.random((20, 3))
-    with pytest.warns(UserWarning, match='Is it sense="max"'):
+    with pytest.warns(
+        UserWarning, match='choose nothing in every instance. Use sense="max" if val'
+    ):
         model = DecisionSVM(Knapsack([1, 1, 2], 2), alpha=0.1).fit(rng.normal(size=(20, 2)), values)
     assert str(model.regret(rng.normal(size=(20, 2)), values)) == "0.0"
 

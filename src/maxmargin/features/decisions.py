@@ -42,7 +42,9 @@ class DecisionFeatures(FeatureMap):
 
     def check(self, X: Any) -> Rows:
         check_options(self)
-        return check_matrix(X) if self.per_instance else check_rows(X)
+        if self.per_instance:
+            return check_matrix(X)
+        return check_rows(X, lambda _, part, column: f"feature {column} of part {part}")
 
     def n_columns(self, X: Rows) -> int:
         return X.n_columns

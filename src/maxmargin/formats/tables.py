@@ -25,7 +25,7 @@ class NumberTable(NamedTuple):
 def read_table(source: Readable, name: str | None = None) -> NumberTable:
     """Read a table, plain or gzip; a ValueError names the file and the line.
 
-    The first line holds names if some of its fields are not numbers. Empty lines are skipped.
+    The first line holds names if none of its fields is a number. Empty lines are skipped.
     """
     name = name_of(source) if name is None else name
     with open_unpacked(source) as raw:
@@ -36,7 +36,7 @@ def read_table(source: Readable, name: str | None = None) -> NumberTable:
     separator = max(_SEPARATORS, key=filled[0][1].count)
     cells = [(number, _split(line, separator, name, number)) for number, line in filled]
     names: list[str] = []
-    if any(_number(cell) is None for cell in cells[0][1]):
+    if all(_number(cell) is None for cell in cells[0][1]):
         names = cells.pop(0)[1]
     width = len(names) or (len(cells[0][1]) if cells else 0)
     rows = np.empty((len(cells), width))
@@ -47,9 +47,11 @@ def read_table(source: Readable, name: str | None = None) -> NumberTable:
             value = _number(cell)
             if value is None or not isfinite(value):
                 what = "not a number" if value is None else "not finite"
+                column = f" (column {names[k][:40]!r})" if names else ""
+                hint = "" if names or i else ", or give all columns a name that is not a number"
                 raise ValueError(
-                    f"{name}, line {number}: field {k + 1} is {what}: {cell[:40]!r}. Fill gaps and"
-                    " encode texts before."
+                    f"{name}, line {number}: field {k + 1}{column} is {what}: {cell[:40]!r}. Fill"
+                    f" gaps and encode texts before{hint}."
                 )
             rows[i, k] = value
     return NumberTable(names, rows)

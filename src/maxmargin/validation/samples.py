@@ -147,7 +147,9 @@ def check_matrix(X: Any) -> Rows:
         if describe_ragged(X):
             raise ValueError(f"X is not a matrix: {describe_ragged(X)}.") from None
         raise
-    return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64)))
+    names = getattr(X, "columns", range(matrix.shape[1]))
+    rows = Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))
+    return check_rows(rows, lambda i, _, column: f"X[{i}, {names[column]!r}]")
 
 
 def _lengths_differ(columns: Any, values: Any) -> bool:
@@ -377,12 +379,13 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
     return weight / weight.sum()
 
 
-def check_targets(y: Any, n: int) -> None:
+def check_targets(y: Any, n: int, name: str = "y") -> None:
     """As many targets as samples."""
     if not is_list(y):
-        raise TypeError(f"y must be a list with one target per sample, found {type(y).__name__}.")
+        found = type(y).__name__
+        raise TypeError(f"{name} must be a list with one target per sample, found {found}.")
     if len(y) != n:
-        raise ValueError(f"X has {n} samples, y has {len(y)}.")
+        raise ValueError(f"X has {n} samples, {name} has {len(y)}.")
 
 
 def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:

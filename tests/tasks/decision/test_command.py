@@ -101,6 +101,12 @@ def test_structures_are_named_as_they_are_built(tmp_path):
     assert grid_edges(2, 3).tolist() == [[0, 1], [1, 2], [0, 3], [1, 4], [2, 5], [3, 4], [4, 5]]
 
 
+def test_a_letter_in_the_weights_of_a_knapsack_is_named(tmp_path):
+    (tmp_path / "w.csv").write_text("3,4o,2,7\n1,1,1,2\n")
+    with pytest.raises(ValueError, match="w.csv, line 1: field 2 is not a number: '4o'"):
+        parse_structure(f"knapsack:{tmp_path / 'w.csv'}")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -121,7 +127,10 @@ def test_other_structures_are_refused(text, message):
     [
         ("1,2\n3\n", "1,2\n3,4\n", "line 2: 1 fields, expected 2"),
         ("1,2\n3,nan\n", "1\n2\n", "line 2: field 2 is not finite"),
-        ("a,b\n1,red\n", "1\n", "line 2: field 2 is not a number: 'red'"),
+        ("a,b\n1,red\n", "1\n", r"x.csv, line 2: field 2 \(column 'b'\) is not a number: 'red'"),
+        ("1,2x\n3,4\n", "1\n2\n", "x.csv, line 1: field 2 is not a number: '2x'.*give all columns"),
+        ("1,\n3,4\n", "1\n2\n", "line 1: field 2 is not a number: ''"),
+        ("1,2\n3,4\n", "1,l\n3,4\n", "c.csv, line 1: field 2 is not a number: 'l'"),
         ("", "1\n", "the file is empty"),
         ("\xe9,b\n1,2\n", "1\n", "line 1: found bytes that are not utf-8 text; convert the file"),
         ("1,2\n3,4\n", "1,2\n", "2 instances, but 1 rows of costs"),

@@ -207,8 +207,8 @@ def check_held_out(config: Mapping[str, Any], key: str) -> None:
     for option in _find_command(config["task"]).options:
         if option.of_held_out and given.get(option.name) and not config.get(key):
             raise ValueError(
-                f"{option.name} goes with files of {key}, and there are none: give --{key} FILE too,"
-                f" or leave --{option.name} out."
+                f"{option.name} goes with files of {key}, and there are none: give --{key} FILE"
+                f" too, or leave --{option.name} out."
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -64,9 +65,30 @@ def choose_by_folds(
         given = not isinstance(model.prior, str | None)  # of shared weights, or a table of them
         if model.weights != "auto" or is_table(X) or len(set(problem.layouts)) > 1 or given:
             break
-    weights = min(found, key=lambda kind: min(found[kind].cv_loss_.values()))
+    weights = min(found, key=lambda kind: min(found[kind].cv_loss_.values(), default=np.inf))
     model.alpha_, model.cv_loss_ = found[weights].alpha_, found[weights].cv_loss_
+    _warn_of_few(model, int(np.count_nonzero(problem.packed.weight)))
     return y, weights
+
+
+def _warn_of_few(model: DecisionSVM, count: int) -> None:
+    """Warn if there are more folds than instances that weigh anything, by their count."""
+    folds = _n_folds(model, count)
+    if count >= folds:
+        return
+    how = (
+        f"was chosen by {count} folds of one instance" if count > 1 else "leaves the prior as it is"
+    )
+    warnings.warn(
+        f'alpha="cv" has {count} instance(s) of positive weight for {folds} folds:'
+        f" alpha_={model.alpha_:.3g} {how}. Give more instances, or alpha=, such as alpha=0.01.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _n_folds(model: DecisionSVM, count: int) -> int:
+    return (5 if count < _MANY else 3) if model.cv is None else model.cv
 
 
 def _choose_alpha(
@@ -77,25 +99,27 @@ def _choose_alpha(
     weight = problem.packed.weight
     lost = np.zeros((2, len(alphas), y.n))  # hinges and regrets of held-out instances
     seen = np.zeros(y.n, dtype=bool)
-    count = (5 if y.n < _MANY else 3) if model.cv is None else model.cv
-    folds = KFold(max(min(count, y.n), 2), shuffle=True, random_state=0)
-    for train, test in folds.split(weight) if y.n > 1 else ():
+    used = np.flatnonzero(weight)
+    if len(used) == 1:
+        return alphas[0], {}
+    folds = KFold(min(_n_folds(model, len(used)), len(used)), shuffle=True, random_state=0)
+    for rows in folds.split(used):
         if seen.any() and monotonic() >= end:
             break
-        if min(weight[train].sum(), weight[test].sum()) > 0:
-            own = clone(model).set_params(alpha=alphas[0], weights=model.feature_map_.weights)
-            seen[test] = True
-            fold = own._problem(take_instances(X, train), y.take(train), weight[train], None)
-            held = _hold_out(own, take_instances(X, test), y.take(test), weight[test])
-            for k, values in enumerate(_follow(own, alphas[: lost.shape[1]], fold, held, end)):
-                lost[:, k, test] = weight[test] * values
-                # shares of wrong parts rise and fall
-                worse = k - int(np.argmin(lost[0, : k + 1].sum(axis=1)))
-                if y.costs is not None and worse >= _WORSE:
-                    lost = lost[:, : k + 1]  # nor are they tried by other folds
-                    break
+        train, test = used[rows[0]], used[rows[1]]
+        own = clone(model).set_params(alpha=alphas[0], weights=model.feature_map_.weights)
+        seen[test] = True
+        fold = own._problem(take_instances(X, train), y.take(train), weight[train], None)
+        held = _hold_out(own, take_instances(X, test), y.take(test), weight[test])
+        for k, values in enumerate(_follow(own, alphas[: lost.shape[1]], fold, held, end)):
+            lost[:, k, test] = weight[test] * values
+            # shares of wrong parts rise and fall
+            worse = k - int(np.argmin(lost[0, : k + 1].sum(axis=1)))
+            if y.costs is not None and worse >= _WORSE:
+                lost = lost[:, : k + 1]  # nor are they tried by other folds
+                break
     chosen = _choose_place(*lost[:, :, seen])
-    hinges = lost[0].sum(axis=1) / (weight[seen].sum() or 1.0)
+    hinges = lost[0].sum(axis=1) / weight[seen].sum()
     return alphas[chosen], dict(zip(alphas, hinges.tolist(), strict=False))
 
 

@@ -107,7 +107,8 @@ class DecisionSVM(StructuredSVM):
     intercept_scaling : float, default=1.0
         The constant is penalised this many times less than other weights, squared.
     cv : int or None, default=None
-        Number of folds by which alpha is chosen; None means 5, or 3 from 500 instances on.
+        Number of folds by which alpha is chosen; None means 5, or 3 from 500 instances on. There
+        are no more than instances that weigh anything, of which alpha="cv" warns.
     tol : float, default=0.01
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=300
@@ -125,7 +126,7 @@ class DecisionSVM(StructuredSVM):
         Strength of the penalty, given or chosen.
     cv_loss_ : dict
         Mean hinge of held-out instances by alpha, largest first, down to two below the best; or the
-        share of wrong parts if there are no costs. Empty if alpha was given.
+        share of wrong parts if there are no costs. Empty if alpha was given, or one instance.
     prior_ : ndarray of shape (n_weights,)
         Weights to which the penalty pulls.
     cost_scale_ : float
@@ -271,7 +272,7 @@ class DecisionSVM(StructuredSVM):
         if known.decisions is None:
             assert costs is not None
             return costs, self._decide_by_costs(costs, layouts)
-        check_targets(known.decisions, len(layouts))
+        check_targets(known.decisions, len(layouts), "decisions")
         made = zip(known.decisions, layouts, strict=True)
         found = [encode_decision(self.structure_, i, *one) for i, one in enumerate(made)]
         return costs, found

@@ -49,7 +49,10 @@ def find_mistakes(
     if not given and all(_is_decision(structure, *own) for own in zip(costs, layouts, strict=True)):
         yield "all costs are zeros and ones, and decisions themselves. Give them as decisions="
     elif not any(own.any() for own in made):
-        yield f'it is best to choose nothing, every time. Is it sense="{other}"?'
+        yield (
+            f'by sense="{sense}", it is best to choose nothing in every instance. Use'
+            f' sense="{other}" if {"costs" if sense == "max" else "values"} were given.'
+        )
     if not given:
         return
     ends = [decide([s * own for own in costs], layouts) for s in (1.0, -1.0)]

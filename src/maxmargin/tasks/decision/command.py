@@ -43,9 +43,9 @@ class DecisionCommand(TaskCommand):
     summary = "the best decision by costs that are predicted, learned for its regret"
     data_help = (
         "Tables as CSV, plain or gzip, a row of numbers for each instance, with or without a line"
-        " of names; columns called cost... are the costs of the parts, which --costs names"
-        " otherwise. Or npz: X (instances, features) or (instances, parts, features), and costs"
-        " (instances, parts)."
+        " of names, none of them a number; columns called cost... are the costs of the parts, which"
+        " --costs names otherwise. Or npz: X (instances, features) or (instances, parts, features),"
+        " and costs (instances, parts)."
     )
     predict_help = (
         "Reads the same files (costs are not needed) and writes one line of zeros and ones per"

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 #: seconds of computing, and bytes, for each forgery
-SECONDS, MEMORY = 10, 3 << 30
+SECONDS, MEMORY = 60, 3 << 30
 #: what a file may be refused with, or a use of what it holds
 CLEAN = (ValueError, TypeError, FloatingPointError)
 

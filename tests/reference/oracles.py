@@ -23,6 +23,18 @@ def hangs(theta, layout):
     return best_two(theta, layout)
 
 
+class SlowToLoad(tuple):
+    """A layout that takes as many seconds to load as it says, as one of a large package may."""
+
+    def __reduce__(self):
+        return _load_slowly, (self[0],)
+
+
+def _load_slowly(seconds):
+    time.sleep(seconds)
+    return (seconds,)
+
+
 def raises(theta, layout):
     if marked(theta):
         raise ZeroDivisionError("no such plan")

@@ -267,7 +267,7 @@ def is_gone(pid, seconds=300.0):
 
 def test_no_process_is_left_when_its_parent_is_gone():
     workers = Workers(time.sleep, False, 1, None)
-    worker = Worker(workers._payload, workers._inbox)
+    worker = Worker(workers._payload, workers._inbox, False)
     try:
         workers._inbox.get(timeout=600)  # it is ready
         worker.say((3600, None))
@@ -285,6 +285,12 @@ def test_workers_that_left_for_want_of_work_are_replaced(monkeypatch):
     second = structure.maximize(np.zeros(2), (2,))[0]
     structure.oracle().close()
     assert first != second
+
+
+def test_a_time_limit_is_that_of_the_call_and_not_of_loading_what_it_needs():
+    structure = Structure.from_oracle(oracles.best_two, n_parts=3, time_limit=1.0)
+    z = structure.maximize(np.array([1.0, -1.0, 2.0]), oracles.SlowToLoad((1.5,)))
+    assert z.tolist() == [1, 0, 1]
 
 
 def test_what_takes_too_long_is_ended_and_named():

@@ -19,11 +19,11 @@ from typing import Any
 
 from maxmargin.exceptions import InfeasibleError, OracleError
 from maxmargin.oracles.outputs import TimedOut
-from maxmargin.oracles.processes.worker_process import LENGTH, receive_message
+from maxmargin.oracles.processes.worker_process import BEGUN, LEFT, receive_message, write_message
 
 #: seconds without a question after which a worker ends itself
 IDLE = 20.0
-#: seconds that a worker may take to import what the oracle needs
+#: seconds that a worker may take to import what the oracle or its arguments need
 START = 120.0
 _PROGRAM = Path(__file__).with_name("worker_process.py")
 #: one thread of each library in each worker: there are as many workers as asked for
@@ -33,7 +33,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 class Worker:
     """One process; what it says arrives in `inbox` as pairs (worker, message or None)."""
 
-    def __init__(self, payload: bytes, inbox: queue.SimpleQueue):
+    def __init__(self, payload: bytes, inbox: queue.SimpleQueue, is_timed: bool):
         self.process = subprocess.Popen(
             [sys.executable, str(_PROGRAM)],
             stdin=subprocess.PIPE,
@@ -43,7 +43,7 @@ class Worker:
         self.ready, self.task = False, -1
         self.deadline = time.monotonic() + START
         threading.Thread(target=_pump, args=(self.process, self, inbox), daemon=True).start()
-        self.say((list(map(str, sys.path)), IDLE))
+        self.say((list(map(str, sys.path)), IDLE, is_timed))
         self._write(payload)
 
     def say(self, message: Any) -> None:
@@ -51,11 +51,8 @@ class Worker:
 
     def _write(self, data: bytes) -> None:
         assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(LENGTH.pack(len(data)) + data)
-            self.process.stdin.flush()
-        except OSError:
-            pass  # it is gone; the thread that listens says so
+        with suppress(OSError):  # it is gone; the thread that listens says so
+            write_message(self.process.stdin, data)
 
     def kill(self) -> None:
         kill_process(self.process)
@@ -87,8 +84,9 @@ class Workers:
     """Up to `count` processes that call `function`, started when needed.
 
     function : any that cloudpickle can send; with_layout : whether it takes (theta, layout).
-    time_limit : seconds per call, or None. They end with this object, with this process, when
-    `close` is called, or by themselves when nothing was asked for a while.
+    time_limit : seconds per call, or None; loading what the call needs is not counted. They end
+    with this object, with this process, when `close` is called, or by themselves when nothing was
+    asked for a while.
     """
 
     def __init__(self, function: Any, with_layout: bool, count: int, time_limit: float | None):
@@ -122,7 +120,7 @@ class Workers:
     def _outcomes(self, items: Sequence[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
         """(number, outcome) as they come."""
         waiting = list(range(len(items)))[::-1]
-        left, again = len(items), set()
+        left = len(items)
         while left:
             self._hand_out(items, waiting)
             worker, data = self._next_event()
@@ -131,11 +129,10 @@ class Workers:
                 continue  # ended before, on purpose
             if not worker.ready:
                 self._greet(worker, data)
-            elif data is None and task < 0:  # it had nothing to do for a while and left
-                self._drop(worker)
-            elif data is None and task not in again and worker.process.wait() == 0:
-                again.add(task)  # it left at the moment when it was asked
-                waiting.append(task)
+            elif data == BEGUN:
+                worker.deadline = time.monotonic() + (self.time_limit or float("inf"))
+            elif data == LEFT or task < 0:  # it had nothing to do for a while
+                waiting += [task] * (task >= 0)  # asked at the moment when it left
                 self._drop(worker)
             else:
                 left -= 1
@@ -144,13 +141,13 @@ class Workers:
     def _hand_out(self, items: Sequence[tuple[Any, Any]], waiting: list[int]) -> None:
         busy = sum(w.task >= 0 for w in self._workers)
         while len(self._workers) < min(self.count, busy + len(waiting)):
-            self._workers.append(Worker(self._payload, self._inbox))
+            self._workers.append(Worker(self._payload, self._inbox, self.time_limit is not None))
         for worker in self._workers:
             if waiting and worker.ready and worker.task < 0:
                 worker.task = waiting.pop()
                 worker.deadline = float("inf")
-                if self.time_limit is not None:
-                    worker.deadline = time.monotonic() + self.time_limit
+                if self.time_limit is not None:  # until it says that the call has begun
+                    worker.deadline = time.monotonic() + START
                 worker.say(items[worker.task])
 
     def _next_event(self) -> tuple[Worker, Any]:

@@ -15,11 +15,17 @@ import traceback
 from typing import Any, BinaryIO
 
 LENGTH = struct.Struct("<Q")
+#: said when all is loaded that a call needs, if calls have a time limit; and by who has no work
+BEGUN, LEFT = b"begun", b"left"
 
 
 def send_message(stream: BinaryIO, message: Any) -> None:
     """Write a message whole."""
-    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    write_message(stream, pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def write_message(stream: Any, data: bytes) -> None:
+    """Write bytes as a message."""
     stream.write(LENGTH.pack(len(data)) + data)
     stream.flush()
 
@@ -71,7 +77,7 @@ def serve_requests() -> None:
     os.dup2(2, 1)  # what the function prints must not get among the answers
     inbox: queue.SimpleQueue = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(source, inbox), daemon=True).start()
-    path, idle = pickle.loads(inbox.get())
+    path, idle, is_timed = pickle.loads(inbox.get())
     sys.path[:] = path
     try:
         function, with_layout = pickle.loads(inbox.get())
@@ -83,8 +89,12 @@ def serve_requests() -> None:
         try:
             data = inbox.get(timeout=idle)
         except queue.Empty:
+            write_message(sink, LEFT)
             os._exit(0)
-        send_message(sink, _output(function, with_layout, *pickle.loads(data)))
+        theta, layout = pickle.loads(data)  # may import numpy, or what the layout is made of
+        if is_timed:
+            write_message(sink, BEGUN)
+        send_message(sink, _output(function, with_layout, theta, layout))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class OracleStructure(Structure):
         process. See Notes.
     time_limit : float, default=None
         Maximum number of seconds per call, which is then made in a process that can be terminated;
-        None means no limit.
+        what it imports before the call is not counted. None means no limit.
     on_timeout : {"raise", "skip"}, default="raise"
         "skip" leaves the sample unchanged for this call (bcfw and fw only). See Notes.
     scores : {"any", "nonpositive", "nonnegative"}, default="any"

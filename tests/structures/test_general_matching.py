@@ -134,15 +134,42 @@ def test_the_optimum_of_the_reference_is_that_of_bcfw(n, perfect):
     assert proven.result_.dual - 1e-9 <= best.result_.primal <= proven.result_.primal + 1e-9
 
 
-def test_the_reference_of_restricted_matchings_lists_their_constraints():
-    rng, edges = np.random.default_rng(0), np.transpose(np.triu_indices(5, 1))
-    layout = RestrictedLayout(Network(5, edges), off=[3])
-    X, y = [(x, layout) for x in rng.normal(size=(5, 10, 2))], [[(0, 1), (2, 3)]] * 5
+def restricted_samples(n, layout, count=4):
+    rng, structure, truths = np.random.default_rng(n), Restricted(GeneralMatching()), []
+    X = [(x, layout) for x in rng.normal(size=(count, structure.n_parts(layout), 2))]
+    for x, _ in X:
+        z = structure.maximize(x @ [1.0, -1.0] + rng.normal(size=len(x)), layout)
+        truths.append(structure.decode(z, layout))
+    return X, truths
+
+
+@pytest.mark.parametrize("n", [6, 18])  # more nodes than constraints are listed for
+def test_the_reference_of_restricted_matchings_separates_odd_sets(n, monkeypatch):
+    monkeypatch.setattr("maxmargin.structures.general_matching.MOST_NODES", 5)
+    edges = np.transpose(np.triu_indices(n, 1))
+    layout = RestrictedLayout(Network(n, edges), on=[n], off=[0, 3])
+    X, y = restricted_samples(n, layout)
     best, proven = (
-        StructuredSVM(Restricted(GeneralMatching()), alpha=1.0, solver=solver, tol=1e-6).fit(X, y)
+        StructuredSVM(Restricted(GeneralMatching()), alpha=1.0, solver=solver, tol=1e-4).fit(X, y)
         for solver in ("qp", "bcfw")
     )
-    assert best.result_.primal == pytest.approx(proven.result_.primal, rel=1e-5)
+    assert best.result_.status is Status.CONVERGED
+    assert best.result_.relative_gap < 1e-8
+    assert best.result_.primal == pytest.approx(proven.result_.primal, rel=1e-4)
+
+
+def test_the_reference_of_matchings_with_rules_says_that_it_is_a_relaxation(monkeypatch):
+    edges = np.transpose(np.triu_indices(6, 1))
+    layout = RestrictedLayout(Network(6, edges), matrix=(edges == 0).any(axis=1) * 2 + 1, upper=4)
+    X, y = restricted_samples(6, layout)
+    model = StructuredSVM(Restricted(GeneralMatching()), alpha=0.1, solver="qp")
+    exact = model.fit(X, y).result_
+    assert exact.status is Status.CONVERGED
+    monkeypatch.setattr("maxmargin.solvers.qp.polytopes.MOST_VERTICES", 3)
+    result = model.fit(X, y).result_
+    assert result.status is Status.STOPPED
+    assert "the optimum of a relaxation" in result.message
+    assert result.dual <= exact.primal + 1e-9
 
 
 def call_compiled(structure, layout, theta, memory):

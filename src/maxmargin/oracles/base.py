@@ -201,6 +201,10 @@ class Oracle(Abilities):
         """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`)."""
         return self.is_exact
 
+    def is_tight_for(self, layout: Layout) -> bool:
+        """Whether the constraints describe the hull of this layout's outputs; see `is_tight`."""
+        return self.is_tight
+
     def is_fractional(self, z: np.ndarray) -> bool:
         """Whether z is a vertex but not an output, as those of relaxed polytopes may be."""
         return False

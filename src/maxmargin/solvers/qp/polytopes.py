@@ -86,10 +86,9 @@ class _Part(NamedTuple):
 
 def _one(structure: Structure, layout: Layout) -> _Part:
     oracle = structure.oracle()
-    if oracle.has("separate"):
-        return _rows(oracle.separate(layout), structure.n_parts(layout), False)
-    by_constraints = oracle.has("constraints")
-    if oracle.has("vertices") and not (by_constraints and oracle.is_tight):
+    is_tight, in_part = oracle.is_tight_for(layout), oracle.has("separate")
+    by_constraints = in_part or oracle.has("constraints")
+    if oracle.has("vertices") and not (by_constraints and is_tight):
         # sparse at once: thousands of outputs of thousands of parts each
         some = islice(structure.vertices(layout), MOST_VERTICES + 1)
         listed = [sparse.coo_array(np.asarray(v, dtype=float)[None]) for v in some]
@@ -97,7 +96,8 @@ def _one(structure: Structure, layout: Layout) -> _Part:
             return _listed(sparse.vstack(listed))
     if not by_constraints:
         raise MissingAbilityError(_words(structure, layout))
-    return _rows(structure.constraints(layout), structure.n_parts(layout), not oracle.is_tight)
+    rows = oracle.separate(layout) if in_part else structure.constraints(layout)
+    return _rows(rows, structure.n_parts(layout), not is_tight)
 
 
 def _words(structure: Structure, layout: Layout) -> str:

@@ -46,9 +46,17 @@ class RestrictedOracle(Oracle):
         return self.inner.layout_as_ints(inner_layout(layout))
 
     def has(self, ability: str) -> bool:
-        if ability == "separate":  # the structure inside knows no rules
-            return False
         return self.has("maximize") if ability == "project" else self.inner.has(ability)
+
+    def is_tight_for(self, layout: RestrictedLayout) -> bool:
+        # parts that are 0 or 1 leave a face of the polytope inside, at least 1 of a count does not
+        is_face = self.structure.binary or not len(self._drawn(layout))
+        inner = inner_layout(layout)
+        return layout.matrix is None and is_face and self.inner.is_tight_for(inner)
+
+    def separate(self, layout: RestrictedLayout, z: np.ndarray | None = None) -> Constraints:
+        found = self.inner.separate(inner_layout(layout), z)
+        return self.structure.add_rows(found, layout) if z is None else found
 
     def maximize(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:
         theta = check_scores(self.structure, theta, layout)

@@ -100,7 +100,23 @@ class Restricted(Structure):
 
     # -- descriptions ----------------------------------------------------------------------------
     def constraints(self, layout: RestrictedLayout) -> Constraints:
-        inner = self.structure.constraints(inner_layout(layout))
+        return self.add_rows(self.structure.constraints(inner_layout(layout)), layout)
+
+    def add_rows(self, inner: Constraints, layout: RestrictedLayout) -> Constraints:
+        """Add what is known and the rules to constraints of the structure inside.
+
+        Parameters
+        ----------
+        inner : Constraints
+            All constraints of the structure inside, or some.
+        layout : RestrictedLayout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        Constraints
+            These and those.
+        """
         parts, columns = self.n_parts(layout), inner.matrix.shape[1]
         sure = np.concatenate([layout.on, self.forbidden(layout)])
         rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]

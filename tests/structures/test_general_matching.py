@@ -1,5 +1,7 @@
 """Matchings of any graph: as good as those of networkx, at any size and scale."""
 
+from math import fsum
+
 import networkx
 import numpy as np
 import pytest
@@ -170,6 +172,25 @@ def test_the_reference_of_matchings_with_rules_says_that_it_is_a_relaxation(monk
     assert result.status is Status.STOPPED
     assert "the optimum of a relaxation" in result.message
     assert result.dual <= exact.primal + 1e-9
+
+
+def test_large_scores_of_no_use_cost_no_digits():
+    rng, structure, of_no_use = np.random.default_rng(4), GeneralMatching(perfect=True), 0
+    for k in range(600):
+        n = int(rng.choice([4, 6, 8]))
+        edges = np.transpose(np.triu_indices(n, 1))
+        edges = edges[rng.random(len(edges)) < rng.choice([0.4, 0.6, 0.9])]
+        theta, large = rng.normal(size=len(edges)), rng.random(len(edges)) < 0.2
+        theta[large] *= rng.choice([1e12, 1e15], large.sum())
+        theta[large] *= np.sign(theta[large]) if k % 2 else 1.0
+        outputs = list(structure.vertices((n, edges)))
+        if outputs:
+            best = outputs[int(np.argmax([fsum(theta[z > 0]) for z in outputs]))] > 0
+            found = structure.maximize(theta, (n, edges)) > 0
+            used = max(np.abs(theta[best]).max(), np.abs(theta[found]).max())
+            assert fsum(theta[best]) - fsum(theta[found]) <= 1e-11 * used
+            of_no_use += bool(large.any()) and used < 100
+    assert of_no_use > 30
 
 
 def call_compiled(structure, layout, theta, memory):

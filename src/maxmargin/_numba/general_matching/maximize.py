@@ -11,8 +11,9 @@ Prices of the last call, with those of blossoms shared out to their nodes, are k
 the new weights and then lowered, they match most nodes at once.
 
 Scores are rounded to integers, 2^48 times as fine as the largest, so that nothing else is rounded.
-Scores that are so low that no best matching has them are left out of this: those below 0, or, where
-matchings must be perfect, those with which even the largest ones would score less than one found.
+Scores that no best matching has are left out of this: those below 0, or, where matchings must be
+perfect, those with which even the largest ones would score less than one found, and those of edges
+that no perfect matching has.
 Prices are even before the first stage, and so is the slack between two outer nodes at any time.
 """
 
@@ -49,26 +50,34 @@ ROUNDING = 1e-12  # of sums of scores
 BY_PRICE, BY_GROWTH, BY_MEETING, BY_BLOSSOM, BY_NOTHING = range(5)
 
 
-@compile_internal(types.float64(FLOATS, INTS, types.float64))
-def round_weights(theta, weight, least):
-    """Integer weights; those of scores not above `least` are ABSENT. Returns what a unit is."""
+@compile_internal(types.void(FLOATS, INTS, types.float64))
+def leave_out(theta, weight, least):
+    """Scores not above `least` are ABSENT, as are those that were; others are 0."""
+    for e in range(len(theta)):
+        if weight[e] != ABSENT:
+            weight[e] = 0 if theta[e] > least else ABSENT
+
+
+@compile_internal(types.float64(FLOATS, INTS))
+def round_weights(theta, weight):
+    """Integer weights of the edges that are not ABSENT. Returns what a unit is."""
     largest = 0.0
     for e in range(len(theta)):
-        weight[e] = 0 if theta[e] > least else ABSENT
-        if weight[e] == 0:
+        if weight[e] != ABSENT:
             largest = max(largest, abs(theta[e]))
     for e in range(len(theta)):
-        if weight[e] == 0 and largest > 0.0:
+        if weight[e] != ABSENT and largest > 0.0:
             weight[e] = int(np.rint(theta[e] / largest * FINENESS))
     return largest / FINENESS
 
 
-@compile_internal(types.float64(FLOATS, types.float64, types.int64))
-def least_needed(theta, total, n):
+@compile_internal(types.float64(FLOATS, INTS, types.float64, types.int64))
+def least_needed(theta, weight, total, n):
     """What all scores of a perfect matching are above, if it scores `total` or more."""
     largest, pairs = -np.inf, n // 2
     for e in range(len(theta)):
-        largest = max(largest, theta[e])
+        if weight[e] != ABSENT:
+            largest = max(largest, theta[e])
     least = total - (pairs - 1) * largest - ROUNDING * pairs * (abs(total) + abs(largest))
     if not abs(least) < np.inf:  # sums may be too large for floats
         return -np.inf
@@ -76,11 +85,10 @@ def least_needed(theta, total, n):
 
 
 @compile_internal(types.void(FOREST))
-def start_forest(forest):
-    """Nothing matched, no blossoms."""
+def remove_blossoms(forest):
+    """No blossoms are left; what is matched stays so."""
     n = len(forest.top)
     for v in range(n):
-        forest.mate[v] = NONE
         forest.top[v] = forest.base[v] = v
     for x in range(len(forest.base)):
         forest.parent[x] = NONE
@@ -150,19 +158,24 @@ def keep_prices(forest, memory, unit):
         memory[v] = price * unit
 
 
+@compile_internal(types.void(FOREST))
+def remove_trees(forest):
+    """No node is in a tree."""
+    forest.counts[FIRST] = forest.counts[LAST] = 0
+    for x in range(len(forest.label)):
+        forest.label[x], forest.entry[x] = UNREACHED, NONE
+    for v in range(len(forest.top)):
+        forest.best[v] = NONE
+
+
 @compile_internal(types.boolean(FOREST, types.boolean, types.boolean))
 def start_stage(forest, perfect, alone):
     """Each free node whose price is not 0 is the root of a tree; False if there is none.
 
     alone: only the first one is, which takes less time if partners are near.
     """
-    n = len(forest.top)
-    forest.counts[FIRST] = forest.counts[LAST] = 0
-    for x in range(len(forest.label)):
-        forest.label[x], forest.entry[x] = UNREACHED, NONE
-    for v in range(n):
-        forest.best[v] = NONE
-    for v in range(n):
+    remove_trees(forest)
+    for v in range(len(forest.top)):
         if forest.mate[v] == NONE and (perfect or forest.price[v] > 0):
             label_node(forest, forest.top[v], OUTER, NONE)
             if alone:
@@ -288,7 +301,8 @@ def expand_free_blossoms(forest):
 @compile_internal(types.boolean(FOREST, FLOATS, types.float64, types.boolean))
 def match_nodes(forest, memory, unit, perfect):
     """Find the best matching of integer weights; False if it must be perfect and none is."""
-    start_forest(forest)
+    forest.mate[:] = NONE
+    remove_blossoms(forest)
     warm = recall_prices(memory, forest, unit, perfect)
     if not warm:
         forest.price[: len(forest.top)] = 0
@@ -316,6 +330,38 @@ def write_matching(forest, theta, out):
     return total
 
 
+@compile_internal(types.boolean(FOREST, FLOATS, FLOATS))
+def has_large_scores(forest, theta, out):
+    """Whether some score is far above those of a matching."""
+    largest = used = 0.0
+    for e in range(len(theta)):
+        if forest.weight[e] != ABSENT:
+            largest, used = max(largest, abs(theta[e])), max(used, out[e] * abs(theta[e]))
+    return used <= FINER * largest
+
+
+@compile_internal(types.boolean(FOREST))
+def leave_out_unmatched(forest):
+    """Edges that no perfect matching has are ABSENT, by one that is known; True if there were any.
+
+    Weights are 0. If v is without its partner, those whom it may have instead are the outer nodes
+    of the tree that grows from that partner.
+    """
+    found = False
+    forest.price[:] = 0
+    for v in range(len(forest.top)):
+        remove_blossoms(forest)
+        remove_trees(forest)
+        label_node(forest, v, INNER, NONE)
+        label_node(forest, forest.head[forest.mate[v]], OUTER, NONE)
+        search_tight_arcs(forest)
+        for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
+            edge, other = forest.edge[arc], forest.top[forest.head[arc]]
+            if forest.weight[edge] != ABSENT and forest.label[other] != OUTER:
+                forest.weight[edge], found = ABSENT, True
+    return found
+
+
 @compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best matching, and its score; -inf if it must be perfect and none is.
@@ -338,9 +384,11 @@ def maximize(theta, layout, out, work, iwork):
         more[: 2 * nodes], more[2 * nodes : 2 * nodes + n // 2 + 1],
         more[2 * nodes + n // 2 + 1 : 2 * nodes + n // 2 + 1 + N_COUNTS],
     )  # fmt: skip
-    least, unit, total = -np.inf if perfect else 0.0, np.inf, 0.0
+    unit, total = np.inf, 0.0
+    forest.weight[:] = 0
+    leave_out(theta, forest.weight, -np.inf if perfect else 0.0)
     while True:
-        finer = round_weights(theta, forest.weight, least)
+        finer = round_weights(theta, forest.weight)
         if finer >= FINER * unit:
             return total
         unit = finer
@@ -350,5 +398,7 @@ def maximize(theta, layout, out, work, iwork):
         total = write_matching(forest, theta, out)
         if not perfect:
             return total
-        # without scores too low to be of use, the others may be rounded more finely
-        least = least_needed(theta, total, n)
+        # without scores that are of no use, the others may be rounded more finely
+        leave_out(theta, forest.weight, least_needed(theta, forest.weight, total, n))
+        while has_large_scores(forest, theta, out) and leave_out_unmatched(forest):
+            leave_out(theta, forest.weight, least_needed(theta, forest.weight, total, n))

@@ -38,6 +38,9 @@ def test_fasta_without_structures_and_over_several_lines():
     (found,) = read_rna([">x", "GGG", "AAA", "", "CCC"])
     assert found == ("x", "GGGAAACCC", None)
     assert list(read_rna([])) == []
+    # gaps and stars are not brackets
+    (found,) = read_rna([">x", "GGG", "A-A*A", "(.....)."])
+    assert found == ("x", "GGGA-A*A", "(.....).")
 
 
 def test_titles_after_tabs():
@@ -48,12 +51,15 @@ def test_titles_after_tabs():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (">x\nGGG\n((\n", "3 bases, but a structure of 2"),
-        (">x\nGGG\n(()\n", "'\\(' at place 1 is not closed"),
-        (">x\nGGG\n...\nAAA\n", "line 4: bases after the structure"),
+        (">x\nGGG\n((\n", "line 3: 'x' has 3 bases, but a structure of 2 places; give a dot"),
+        (">x\nGGG\n(()\n", "line 3: .* '\\(' at place 1 is not closed. Correct it, or leave"),
+        (
+            ">x\nGGG\n...\nAAA\n",
+            "line 4: more lines after the structure of 'x'; a structure is one",
+        ),
         ("GGG\n", "line 1: found 'GGG'"),
         ("1 G 2\n2 C 3\n3 A 0\n", "line 1: 1 is paired with 2"),
-        ("1 G 9\n2 C 0\n", "line 1: expected 1, a base"),
+        ("1 G 9\n2 C 0\n", "line 1: expected 1, a base and .* partner, 0 to 2; found '1 G 9'"),
         ("3 title\n1 G 0 2 0 1\n", "number of bases and as many lines"),
         ("2 title\n1 G 0 2 2 1\n3 C 1 0 1 2\n", "line 3: expected 2"),
         ("1 G \u00b2\n", "number of bases and as many lines"),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["RNARecord", "parse_dot_bracket", "read_rna", "write_dot_bracket", "write_rna"]
+__all__ = [
+    "RNARecord",
+    "parse_dot_bracket",
+    "read_rna",
+    "read_rna_by_line",
+    "write_dot_bracket",
+    "write_rna",
+]
 
 #: kinds of brackets, each nested by itself; letters come after these
 _OPEN, _CLOSE = "([{<" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ", ")]}>" + "abcdefghijklmnopqrstuvwxyz"
@@ -76,6 +83,11 @@ def read_rna(lines: Iterable[str], name: str = "the file") -> Iterator[RNARecord
     and place of the partner, 0 for none; one record); ct (a line with the number of bases and a
     title, then six columns). name : of the file, for errors.
     """
+    return (record for _, record in read_rna_by_line(lines, name))
+
+
+def read_rna_by_line(lines: Iterable[str], name: str) -> Iterator[tuple[int, RNARecord]]:
+    """The same, each record with the number of its first line."""
     kept = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
     kept = [(number, line) for number, line in kept if line and not line.startswith(("#", ";"))]
     if not kept:
@@ -84,7 +96,8 @@ def read_rna(lines: Iterable[str], name: str = "the file") -> Iterator[RNARecord
     if kept[0][1].startswith(">") or not _is_number(first[0]):
         yield from _read_fasta(kept, name)
     elif len(first) == 3 and len(first[1]) == 1 and _is_number(first[2]):
-        yield _from_columns([(number, line.split()) for number, line in kept], 2, name, name)
+        rows = [(number, line.split()) for number, line in kept]
+        yield kept[0][0], _from_columns(rows, 2, name, name)
     else:
         yield from _read_ct(kept, name)
 
@@ -94,39 +107,50 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _read_fasta(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
+def _read_fasta(lines: list[tuple[int, str]], name: str) -> Iterator[tuple[int, RNARecord]]:
     if not lines[0][1].startswith(">"):
         raise ValueError(
             f"{name}, line {lines[0][0]}: found {lines[0][1][:20]!r}; expected '>' and a name"
             " (FASTA, dot-brackets), or the columns of bpseq or ct."
         )
-    title, number, bases, brackets = "", 0, "", ""
+    title, number, bases, brackets, where = "", 0, "", "", ""
     for at, line in [*lines, (0, ">")]:
         if line.startswith(">"):
             if number:
-                yield _checked(title, bases, brackets, f"{name}, line {number}")
+                yield number, _checked(title, bases, brackets, where)
             title, number, bases, brackets = line[1:].strip(), at, "", ""
-        elif bases and not line.replace(" ", "").isalpha() and not brackets:
-            brackets = line.split()[0]  # an energy may follow
         elif brackets:
-            raise ValueError(f"{name}, line {at}: bases after the structure of {title!r}.")
+            raise ValueError(
+                f"{name}, line {at}: more lines after the structure of {title!r}; a structure is"
+                " one line, and the last one of its record."
+            )
+        elif bases and not _are_bases(line.split()[0]):
+            brackets, where = line.split()[0], f"{name}, line {at}"  # an energy may follow
         else:
             bases += "".join(line.split())
+
+
+def _are_bases(text: str) -> bool:
+    """Whether a text is rather of bases than of brackets, among which letters are few."""
+    return 2 * sum(map(str.isalpha, text)) > len(text)
 
 
 def _checked(title: str, bases: str, brackets: str, where: str) -> RNARecord:
     if brackets and len(brackets) != len(bases):
         raise ValueError(
-            f"{where}: {title!r} has {len(bases)} bases, but a structure of {len(brackets)}."
+            f"{where}: {title!r} has {len(bases)} bases, but a structure of {len(brackets)} places;"
+            " give a dot or a bracket for each base."
         )
     try:
         parse_dot_bracket(brackets)
     except ValueError as error:
-        raise ValueError(f"{where}: the structure of {title!r}: {error}.") from None
+        raise ValueError(
+            f"{where}: the structure of {title!r}: {error}. Correct it, or leave the record out."
+        ) from None
     return RNARecord(title, bases, brackets if brackets or not bases else None)
 
 
-def _read_ct(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
+def _read_ct(lines: list[tuple[int, str]], name: str) -> Iterator[tuple[int, RNARecord]]:
     at = 0
     while at < len(lines):
         number, line = lines[at]
@@ -136,7 +160,7 @@ def _read_ct(lines: list[tuple[int, str]], name: str) -> Iterator[RNARecord]:
                 f"{name}, line {number}: expected the number of bases and as many lines."
             )
         rows = [(number, line.split()) for number, line in lines[at + 1 : at + 1 + int(size)]]
-        yield _from_columns(rows, 4, title[0] if title else name, name)
+        yield number, _from_columns(rows, 4, title[0] if title else name, name)
         at += 1 + int(size)
 
 
@@ -149,13 +173,15 @@ def _from_columns(
         good = len(row) > partner and row[0] == str(place) and len(row[1]) == 1
         if not good or not _is_number(row[partner]) or int(row[partner]) > len(rows):
             raise ValueError(
-                f"{name}, line {number}: expected {place}, a base and the place of its partner."
+                f"{name}, line {number}: expected {place}, a base and the place of its partner, 0"
+                f" to {len(rows)}; found {' '.join(row)[:40]!r}."
             )
         partners.append(int(row[partner]))
     for place, (other, (number, _)) in enumerate(zip(partners, rows, strict=True), start=1):
         if other and (other == place or partners[other - 1] != place):
             raise ValueError(
-                f"{name}, line {number}: {place} is paired with {other}, but not {other} with it."
+                f"{name}, line {number}: {place} is paired with {other}, but not {other} with it;"
+                " correct the one or the other."
             )
     pairs = [(i, j - 1) for i, j in enumerate(partners) if i < j - 1]
     bases = "".join(row[1] for _, row in rows)

@@ -77,7 +77,7 @@ def decoded_lines(raw: Iterable[bytes], name: str) -> Iterator[str]:
     """Yield the lines of a file in UTF-8 as they are; name : of it, for errors."""
     for number, line in enumerate(raw, start=1):
         try:
-            yield line.decode("utf-8")
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             raise decoding_error(name, number, "utf-8", "convert the file") from None
 

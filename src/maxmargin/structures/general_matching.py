@@ -123,7 +123,10 @@ class GeneralMatchingOracle(CompiledOracle):
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "general_matching.maximize"}
     structure: GeneralMatching
-    when_none = "the graph has no perfect matching of allowed edges."
+    when_none = (
+        "the graph has no perfect matching of allowed edges, nor has any graph of an odd number of"
+        " nodes; allow more edges, add a node that stands for none, or say perfect=False."
+    )
 
     def layout_as_ints(self, layout: Any) -> Any:
         found = np.array(_graph_of(layout).as_ints)

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from maxmargin.cli.main import root
 from maxmargin.formats.rna import read_rna
+from maxmargin.tasks.folding.command import FoldingCommand
 from tasks.folding.test_rna_folder import hairpins
 
 
@@ -40,7 +41,7 @@ def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("bases", "words"), [("GG1CC", "has the letter '1'"), ("G" * 3201, "has 3201 bases")]
+    ("bases", "words"), [("GG1CC", "has the letter '1' at place 3"), ("G" * 3201, "has 3201 bases")]
 )
 def test_sequences_that_cannot_be_folded_are_told_by_name(tmp_path, bases, words):
     run = tmp_path / "run"
@@ -49,14 +50,20 @@ def test_sequences_that_cannot_be_folded_are_told_by_name(tmp_path, bases, words
     path.write_text("".join(f">a_{i}\nGGGAAACCC\n" for i in range(70)) + f">bad_1\n{bases}\n")
     result = CliRunner().invoke(root, ["predict", str(run), str(path)])
     assert isinstance(result.exception, ValueError)
-    assert f"many.fasta: 'bad_1': x {words}" in str(result.exception)
+    assert f"many.fasta, line 141: 'bad_1': x {words}" in str(result.exception)
+
+
+def test_files_with_a_mark_of_their_byte_order_are_read(tmp_path):
+    path = write(tmp_path / "a.dbn", 4, 0)
+    path.write_text("\ufeff" + path.read_text(), encoding="utf-8")
+    assert len(FoldingCommand().read([path], {})) == 4
 
 
 def test_a_file_without_structures_is_refused(tmp_path):
     path = tmp_path / "bare.fasta"
-    path.write_text(">x\nGGGAAACCC\n")
+    path.write_text(">a\nGGGAAACCC\n(((...)))\n>x\nGGGAAACCC\n")
     result = CliRunner().invoke(
         root, ["train", "folding", "--data", str(path), "--out", str(tmp_path / "run")]
     )
     assert isinstance(result.exception, ValueError)
-    assert "has no structure" in str(result.exception)
+    assert "bare.fasta, line 4: 'x' has no structure; give a line" in str(result.exception)

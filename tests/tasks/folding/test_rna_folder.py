@@ -108,9 +108,10 @@ def test_those_with_many_relatives_are_drawn_less(monkeypatch):
 @pytest.mark.parametrize(
     ("x", "y", "words"),
     [
-        (["GGGAAACCC"], ["(((...))"], "sample 0: y has 8 places, but x has 9"),
+        (["GGGAAACCC"], ["(((...))"], "sample 0: y has 8 places, but x has 9 bases; give a dot"),
         (["GGGAAACCC"], ["(((...)))", "."], "1 sequences, but 2 structures"),
-        (["GG?AAACCC"], ["(((...)))"], r"the letter '\?'"),
+        (["GG?AAACCC"], ["(((...)))"], r"the letter '\?' at place 3"),
+        (["GGÄAAACCC"], ["(((...)))"], r"the letter 'Ä' at place 3"),
         (["GGGAAACCC"], ["(((...))."], "is not closed"),
         (["GGGAAACCC"], ["(((...)]]"], "closes nothing"),
         (["GGGAAACCC"], ["(((.!.)))"], "neither a dot nor a bracket"),

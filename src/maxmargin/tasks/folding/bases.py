@@ -46,17 +46,14 @@ def encode_bases(sequence: str, i: int = 0) -> np.ndarray:
 
     i : number of the sample, for errors.
     """
-    try:
-        codes = _CODES[np.frombuffer(sequence.encode("ascii"), dtype=np.uint8)]
-    except (UnicodeEncodeError, IndexError):
-        codes = np.full(len(sequence), -1)
+    # a letter outside of ASCII is one "?", which is no base
+    codes = _CODES[np.frombuffer(sequence.encode("ascii", "replace"), dtype=np.uint8)]
     if (codes < 0).any():
-        place = int(np.flatnonzero(codes < 0)[0]) if sequence.isascii() else 0
-        wrong = next((c for c in sequence if not c.isascii()), sequence[place])
+        place = int(np.flatnonzero(codes < 0)[0])
         raise SampleError.of(
             i,
-            f": x has the letter {wrong!r}; bases are A, C, G, U (or T), and N or another letter of"
-            " IUPAC's where the base is not known.",
+            f": x has the letter {sequence[place]!r} at place {place + 1}; bases are A, C, G, U (or"
+            " T), and N or another letter of IUPAC's where the base is not known.",
         )
     return codes
 

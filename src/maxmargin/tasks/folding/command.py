@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from maxmargin.exceptions import SampleError
-from maxmargin.formats.rna import RNARecord, parse_dot_bracket, read_rna, write_rna
+from maxmargin.formats.rna import RNARecord, parse_dot_bracket, read_rna_by_line, write_rna
 from maxmargin.formats.text_lines import decoded_lines, name_of, open_unpacked
 from maxmargin.metrics import pair_scores
 from maxmargin.tasks.command import Data, Option, TaskCommand
@@ -56,11 +56,13 @@ class FoldingCommand(TaskCommand):
             raise ValueError("no data file was given; name one at least.")
         read: list[RNARecord] = []
         for path in paths:
-            own = list(_records(path, str(path)))
-            for record in own:
+            for number, record in _records(path, str(path)):
                 if record.structure is None:
-                    raise ValueError(f"{path}: {record.name!r} has no structure.")
-            read += own
+                    raise ValueError(
+                        f"{path}, line {number}: {record.name!r} has no structure; give a line of"
+                        " dot-brackets after its bases, or leave it out."
+                    )
+                read.append(record)
         if not read:
             raise ValueError(f"{paths[0]}: the file has no sequences.")
         return _data(read)
@@ -81,7 +83,7 @@ class FoldingCommand(TaskCommand):
     ) -> int:
         count, kind = 0, self.with_defaults(options)["format"]
         for source in sources:
-            records = _records(source, name_of(source))
+            records = (record for _, record in _records(source, name_of(source)))
             while batch := list(islice(records, _TOGETHER)):
                 found = model.predict([own.sequence for own in batch])
                 folded = (
@@ -147,14 +149,15 @@ class FoldingCommand(TaskCommand):
         return self.score_name, score
 
 
-def _records(file: Any, name: str) -> Iterator[RNARecord]:
+def _records(file: Any, name: str) -> Iterator[tuple[int, RNARecord]]:
     with open_unpacked(file) as raw:
-        for record in read_rna(decoded_lines(raw, name), name):
+        for number, record in read_rna_by_line(decoded_lines(raw, name), name):
             try:
                 encode_bases(check_sequences([record.sequence])[0])
             except SampleError as error:
-                raise ValueError(error.told([f"{name}: {record.name!r}"])) from None
-            yield record
+                where = f"{name}, line {number}: {record.name!r}"
+                raise ValueError(error.told([where])) from None
+            yield number, record
 
 
 def _data(records: list[RNARecord]) -> Data:

@@ -47,11 +47,15 @@ def check_structures(structures: Any, sequences: Sequence[str]) -> list[Pairs]:
             kind = type(text).__name__
             raise SampleError.of(i, f": y is of type {kind}, expected a dot-bracket string.")
         if len(text) != len(sequence):
-            raise SampleError.of(i, f": y has {len(text)} places, but x has {len(sequence)} bases.")
+            raise SampleError.of(
+                i,
+                f": y has {len(text)} places, but x has {len(sequence)} bases; give a dot or a"
+                " bracket for each.",
+            )
         try:
             found.append(parse_dot_bracket(text))
         except ValueError as error:
-            raise SampleError.of(i, f": y: {error}.") from None
+            raise SampleError.of(i, f": y: {error}. Correct it, or leave it out.") from None
     return found
 
 

@@ -256,6 +256,24 @@ def test_data_frames_and_sparse_matrices_are_taken():
     np.testing.assert_array_equal(thin.coef_, plain.coef_)
 
 
+def test_costs_and_decisions_may_be_in_data_frames_and_series():
+    X, costs = instances(30)
+    index = np.random.default_rng(0).permutation(30) + 100
+    names = [f"part {k}" for k in range(12)]
+    plain = DecisionSVM(PATH).fit(X, costs)
+    made = plain.decide(costs)
+    frame = pd.DataFrame(costs, index=index, columns=names)
+    framed = DecisionSVM(PATH).fit(pd.DataFrame(X, index=index), frame)
+    np.testing.assert_array_equal(framed.coef_, plain.coef_)
+    np.testing.assert_array_equal(framed.decide(frame), made)
+    series = DecisionSVM(PATH).fit(X, pd.Series([*costs], index=index))
+    np.testing.assert_array_equal(series.coef_, plain.coef_)
+    by_frame = DecisionSVM(PATH).fit(X, decisions=pd.DataFrame(made, index=index, columns=names))
+    by_array = DecisionSVM(PATH).fit(X.astype(object), decisions=made)
+    np.testing.assert_array_equal(by_frame.coef_, by_array.coef_)
+    assert by_frame.calibrate(X, frame).temperature_ > 0
+
+
 def test_past_decisions_alone_are_enough():
     X, costs = instances(200, degree=2, noise=0.0)
     made = paths()[(costs @ paths().T).argmin(axis=1)]
@@ -315,6 +333,8 @@ def test_a_daily_update_keeps_what_was_found():
     assert model.result_.n_epochs < cold
     with pytest.raises(ValueError, match="previous must be 100 integers"):
         model.fit(X[1:], costs[1:], previous=[200] * 100)
+    with pytest.raises(ValueError, match="previous goes with warm_start=True"):
+        model.set_params(warm_start=False).fit(X[1:], costs[1:], previous=[*range(100)])
 
 
 def test_saved_models_predict_alike(tmp_path):
@@ -355,6 +375,12 @@ X, COSTS = instances(20)
         ),
         ((np.full((20, 12, 2), np.nan), COSTS), "sample 0: feature 0 of part 0 is nan; features"),
         ((X[:, None, :], COSTS), "sample 0"),
+        ((X[:, 0], COSTS), r"X has shape \(20,\), expected a row for each instance: X.reshape"),
+        ((X[:0], COSTS[:0]), "at least one instance is needed"),
+        (
+            (pd.DataFrame({"day": pd.date_range("2020-01-01", periods=20)}), COSTS),
+            "X has dtype date",
+        ),
     ],
 )
 def test_bad_input_is_named(given, words):

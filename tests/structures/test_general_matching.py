@@ -273,7 +273,9 @@ def test_graphs_without_a_perfect_matching_are_refused():
     with pytest.raises(SampleError, match=r"sample 0: .*node 2 has no partner"):
         model.fit([np.ones((4, 4, 1))], [[(0, 1)]])
     star = Graph(np.zeros((4, 1)), [(0, 1), (0, 2), (0, 3)], np.ones((3, 1)))
-    with pytest.raises(InfeasibleError, match="sample 1: the graph has no perfect matching .* say perfect=False"):
+    with pytest.raises(
+        InfeasibleError, match="sample 1: the graph has no perfect matching .* say perfect=False"
+    ):
         model.predict([np.ones((4, 4, 1)), star])
 
 

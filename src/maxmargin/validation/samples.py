@@ -147,6 +147,10 @@ def check_matrix(X: Any) -> Rows:
         if describe_ragged(X):
             raise ValueError(f"X is not a matrix: {describe_ragged(X)}.") from None
         raise
+    if matrix.dtype.kind not in "biuf":  # such as dates
+        raise ValueError(
+            f"X has dtype {matrix.dtype}, expected real numbers; encode texts and dates."
+        )
     names = getattr(X, "columns", range(matrix.shape[1]))
     rows = Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))
     return check_rows(rows, lambda i, _, column: f"X[{i}, {names[column]!r}]")

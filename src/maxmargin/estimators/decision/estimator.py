@@ -23,6 +23,7 @@ from maxmargin.estimators.decision.inputs import (
     Instances,
     as_instances,
     as_points,
+    as_rows,
     check_costs,
     check_decision_layouts,
     count_parts,
@@ -378,7 +379,9 @@ class DecisionSVM(StructuredSVM):
         """
         check_options(self)
         self.__dict__.pop("_weights_kind", None)
-        known = costs if isinstance(costs, Instances) else Instances(costs, decisions)
+        known = costs if isinstance(costs, Instances) else Instances.of(costs, decisions)
+        if previous is not None and not self.warm_start:
+            raise ValueError("previous goes with warm_start=True, by which the last fit is kept.")
         self.cv_loss_ = {}
         self._previous, self._begun = previous, monotonic()
         if self.alpha != "cv":
@@ -571,6 +574,7 @@ class DecisionSVM(StructuredSVM):
             Decisions, 1 for parts that are chosen.
         """
         check_is_fitted(self, "coef_")
+        costs = as_rows(costs)
         if not is_list(costs) or any(np.ndim(own) != 1 for own in costs):
             raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
         layouts = [self._layout_of(i, len(own)) for i, own in enumerate(costs)]
@@ -639,7 +643,7 @@ class DecisionSVM(StructuredSVM):
             The estimator itself.
         """
         check_is_fitted(self, "coef_")
-        made = self._read(Instances(costs, decisions), self._layouts(*self._check_X(X)))[1]
+        made = self._read(Instances.of(costs, decisions), self._layouts(*self._check_X(X)))[1]
         return super().calibrate(
             X, made, node_weight, method=method, n_draws=n_draws, random_state=random_state
         )

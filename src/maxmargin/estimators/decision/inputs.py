@@ -29,6 +29,22 @@ class Instances(NamedTuple):
     costs: Any = None
     decisions: Any = None
 
+    @classmethod
+    def of(cls, costs: Any, decisions: Any = None) -> Instances:
+        """Take costs and decisions as users give them, in data frames and series, too.
+
+        Parameters
+        ----------
+        costs, decisions : array_like, list or None
+            One row per instance.
+
+        Returns
+        -------
+        Instances
+            The same as arrays or lists.
+        """
+        return cls(as_rows(costs), as_rows(decisions))
+
     @property
     def n(self) -> int:
         return len(self.decisions if self.costs is None else self.costs)
@@ -62,7 +78,14 @@ def as_instances(y: Any) -> Instances:
     Instances
         What is known.
     """
-    return y if isinstance(y, Instances) else Instances(y)
+    return y if isinstance(y, Instances) else Instances.of(y)
+
+
+def as_rows(values: Any) -> Any:
+    """Data frames and series as arrays, and arrays of vectors as lists; all else as it is."""
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    is_list_of_vectors = isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == "O"
+    return list(values) if is_list_of_vectors else values
 
 
 class Chosen(Instances):
@@ -86,7 +109,6 @@ def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
     """
     if not is_list(costs) or getattr(costs, "ndim", 2) < 2:
         raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
-    costs = costs.to_numpy() if hasattr(costs, "to_numpy") else costs
     if len(costs) != len(counts):
         raise ValueError(f"X has {len(counts)} samples, costs has {len(costs)}.")
     found = []
@@ -136,8 +158,13 @@ def is_table(X: Any) -> bool:
     """Whether X has one row of features per instance, and not a matrix of its parts."""
     if sparse.issparse(X) or hasattr(X, "columns"):
         return True
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype != object:
+        raise ValueError(
+            f"X has shape {X.shape}, expected a row for each instance: X.reshape(-1, 1) for a"
+            " single feature, X.reshape(1, -1) for a single instance."
+        )
     if isinstance(X, np.ndarray):
-        return X.ndim == 2 and X.dtype != object
+        return X.ndim == 2 and (X.dtype != object or not X.size or np.ndim(X[0, 0]) == 0)
     if not is_list(X) or not len(X):
         return False
     return not isinstance(X[0], tuple) and not sparse.issparse(X[0]) and np.ndim(X[0]) == 1
@@ -156,12 +183,14 @@ def count_parts(structure: Structure, y: Any) -> int:
     """How many parts instances have, by the structure, or by the costs or decision of the first."""
     known = as_instances(y)
     given = known.decisions if known.costs is None else known.costs
-    if not is_list(given) or not len(given):
+    if not is_list(given):
         raise ValueError("give costs, or decisions=, one for each row of X.")
+    if not len(given):
+        raise ValueError("no costs or decisions were given: at least one instance is needed.")
     size = structure.size() if isinstance(structure, Selection) else None
     if known.costs is None and size is not None:
         return size
-    first = given.to_numpy()[0] if hasattr(given, "to_numpy") else given[0]
+    first = given[0]
     if np.ndim(first) != 1 or isinstance(first, str):
         what = "decisions" if known.costs is None else "costs"
         hint = ", as sets do not say how many parts there are" if isinstance(first, Set) else ""

@@ -1,5 +1,6 @@
 """Matchings of any graph: as good as those of networkx, at any size and scale."""
 
+from itertools import product
 from math import fsum
 
 import networkx
@@ -8,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from maxmargin import GeneralMatchingSVM, Graph, Restriction, StructuredSVM
-from maxmargin.exceptions import InfeasibleError, SampleError
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.result import Status
 from maxmargin.structures import Constraints, GeneralMatching, Network, Restricted, RestrictedLayout
 
@@ -268,9 +269,11 @@ def test_graphs_without_a_perfect_matching_are_refused():
     with pytest.raises(InfeasibleError):
         structure.maximize(np.ones(3), (4, [(0, 1), (0, 2), (0, 3)]))
     model = GeneralMatchingSVM(perfect=True).fit([np.ones((2, 2, 1))], [[(0, 1)]])
-    with pytest.raises(SampleError, match=r"sample 1: x has 3 nodes, an odd number"):
+    with pytest.raises(SampleError, match=r"sample 1: x has 3 nodes that need 3 partners, an odd"):
         model.predict([np.ones((4, 4, 1)), np.ones((3, 3, 1))])
-    with pytest.raises(SampleError, match=r"sample 0: .*node 2 has no partner"):
+    with pytest.raises(
+        SampleError, match=r"sample 0: .*node 2 has 0 partners, and perfect=True asks for 1"
+    ):
         model.fit([np.ones((4, 4, 1))], [[(0, 1)]])
     star = Graph(np.zeros((4, 1)), [(0, 1), (0, 2), (0, 3)], np.ones((3, 1)))
     with pytest.raises(
@@ -293,23 +296,81 @@ def test_pairs_that_are_known_or_forbidden(perfect):
     assert z[2] == 1
     assert z[5] == 0
     assert theta @ z == pytest.approx(max(theta @ v for v in allowed))
-    with pytest.raises(InfeasibleError, match="sample 0: .*node 0 has more than one partner"):
+    with pytest.raises(
+        InfeasibleError, match="sample 0: .*node 0 has 2 partners, at most 1 allowed"
+    ):
         model.predict_restricted(X[:1], [Restriction(known=[(0, 1), (0, 2)])])
 
 
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([(0, 1), (1, 2)], "node 1 has more than one partner"),
+        ([(0, 1), (1, 2)], "node 1 has 2 partners, at most 1 allowed"),
         ([(0, 3)], r"\(0, 3\) is not an edge"),
+        ([(0, 1), (1, 0)], r"\(1, 0\) is there twice"),
         ([0, 1], r"shape \(2,\), expected \(m, 2\)"),
-        ([(0, 1)], "node 2 has no partner"),
+        ([(0, 1)], "node 2 has 0 partners, and perfect=True asks for 1"),
     ],
 )
 def test_targets_that_are_no_matchings_are_refused(y, message):
-    structure = GeneralMatching(perfect="no partner" in message)
+    structure = GeneralMatching(perfect="perfect" in message)
     with pytest.raises(ValueError, match=message):
         structure.encode(y, (4, [(0, 1), (1, 2), (2, 3)]))
+
+
+@pytest.mark.parametrize("perfect", [False, True])
+def test_matchings_with_caps_are_as_good_as_those_listed(perfect):
+    rng, none = np.random.default_rng(8), 0
+    for k in range(150):
+        n = int(rng.integers(2, 7))
+        edges = np.transpose(np.triu_indices(n, 1))
+        edges = edges[rng.random(len(edges)) < 0.8][:11]
+        cap = rng.integers(0, 4, n) if k % 2 else int(rng.integers(0, 4))
+        theta = rng.normal(size=len(edges)) if k % 3 else rng.integers(-2, 3, len(edges)) + 0.0
+        theta[rng.random(len(edges)) < 0.1] = -np.inf
+        values = []
+        for z in product((0, 1), repeat=len(edges)):
+            on = np.array(z, dtype=bool)
+            counts = np.bincount(edges[on].ravel(), minlength=n)
+            if (counts <= cap).all() and (not perfect or (counts == cap).all()):
+                values.append(theta[on].sum())
+        structure = GeneralMatching(perfect, cap)
+        if max(values, default=-np.inf) == -np.inf:
+            none += 1
+            with pytest.raises(InfeasibleError):
+                structure.maximize(theta, (n, edges))
+            continue
+        z = structure.maximize(theta, (n, edges)) > 0
+        assert theta[z].sum() == pytest.approx(max(values), abs=1e-12)
+        structure.encode(structure.decode(z, (n, edges)), (n, edges))
+    assert (none > 0) == perfect
+
+
+def test_people_with_several_partners_are_learned():
+    rng, edges = np.random.default_rng(0), np.transpose(np.triu_indices(6, 1))
+    cap = [2, 2, 1, 3, 1, 2]
+    structure, X, y = GeneralMatching(cap=cap), list(rng.normal(size=(30, 6, 6, 2))), []
+    for x in X:
+        z = structure.maximize(x[tuple(edges.T)] @ [1.0, -1.0], (6, edges))
+        y.append(structure.decode(z, (6, edges)))
+    model = GeneralMatchingSVM(cap=cap, alpha=0.01).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.result_.status is Status.CONVERGED
+    restriction = Restriction(known=[(0, 1), (0, 2)])
+    found = model.predict_restricted(X[:1], [restriction])[0].tolist()
+    assert [0, 1] in found
+    assert [0, 2] in found
+    reference = GeneralMatchingSVM(cap=cap, alpha=1.0, solver="qp").fit(X[:3], y[:3])
+    other = GeneralMatchingSVM(cap=cap, alpha=1.0, tol=1e-6).fit(X[:3], y[:3])
+    assert reference.result_.primal == pytest.approx(other.result_.primal, rel=1e-5)
+    with pytest.raises(SampleError, match="sample 0: cap has 6 numbers, the graph 5 nodes"):
+        model.predict([np.zeros((5, 5, 2))])
+    with pytest.raises(ValueError, match="must be an integer, or one for each node, 0 or more"):
+        GeneralMatchingSVM(cap=-1).fit(X, y)
+    with pytest.raises(MissingAbilityError, match="no `constraints`.* Use caps of 1"):
+        structure.constraints((6, edges))
+    with pytest.raises(InfeasibleError, match="node 0 has 1 edges, fewer than its cap 2"):
+        GeneralMatching(True, 2).maximize(np.ones(1), (2, [(0, 1)]))
 
 
 def test_too_many_odd_sets_are_refused():

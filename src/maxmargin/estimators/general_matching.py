@@ -42,7 +42,7 @@ class GeneralMatchingSVM(StructuredSVM):
     """Structural SVM for matchings of any graph: learned scores of pairs.
 
     A pair (j, k) scores w . x[j, k]; the prediction is the best set of pairs in which no node
-    occurs twice.
+    occurs twice, or more often than its cap.
 
     A sample x is an array of shape (n_nodes, n_nodes, n_features), the features of every pair, of
     which those with j < k are read, or a `Graph` whose edges are the pairs that may be matched and
@@ -56,7 +56,10 @@ class GeneralMatchingSVM(StructuredSVM):
         Cost of an output: the number of pairs that are wrong or missing, or their mean over all
         pairs.
     perfect : bool, default=False
-        Whether every node must have a partner.
+        Whether every node must have a partner, or as many as its cap.
+    cap : int or array_like of shape (n_nodes,), default=1
+        Maximum number of partners of all nodes, or of each one where all samples have the same
+        nodes.
     bias : bool, default=True
         Whether pairs have a constant feature.
     """
@@ -72,6 +75,7 @@ class GeneralMatchingSVM(StructuredSVM):
         verbose: Verbosity = 0,
         *,
         perfect: bool = False,
+        cap: Any = 1,
         bias: bool = True,
         intercept_scaling: Positive = 1.0,
         n_jobs: NJobs = None,
@@ -83,10 +87,11 @@ class GeneralMatchingSVM(StructuredSVM):
     ):
         self._store_shared(locals())
         self.perfect = perfect
+        self.cap = cap
         self.bias = bias
 
     def _make_structure(self) -> Structure:
-        return GeneralMatching(self.perfect)
+        return GeneralMatching(self.perfect, self.cap)
 
     def _make_features(self) -> FeatureMap:
         return PartFeatures(self.bias)
@@ -96,11 +101,16 @@ class GeneralMatchingSVM(StructuredSVM):
         samples = [_pairs(i, x) for i, x in enumerate(X)]
         layouts: list[Any] = [layout for _, layout in samples]
         for i, layout in enumerate(layouts):
-            if self.perfect and layout.n_nodes % 2 == 1:
+            try:
+                count = int(GeneralMatching(cap=self.cap)._caps(layout).sum())
+            except ValueError as error:
+                raise SampleError.of(i, f": {error}") from error
+            if self.perfect and count % 2 == 1:
                 raise SampleError.of(
                     i,
-                    f": x has {layout.n_nodes} nodes, an odd number, so that one has no partner;"
-                    " add a node that stands for none, or use perfect=False.",
+                    f": x has {layout.n_nodes} nodes that need {count} partners, an odd number, so"
+                    " that one lacks a partner; add a node that stands for none, or use"
+                    " perfect=False.",
                 )
 
         def name(i: int, edge: int, column: int) -> str:
@@ -111,7 +121,7 @@ class GeneralMatchingSVM(StructuredSVM):
 
     def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
         # what is known need not be perfect
-        return restrict_links(restriction, GeneralMatching(), layout)
+        return restrict_links(restriction, GeneralMatching(cap=self.cap), layout)
 
     def _as_marginals(self, p: np.ndarray, layout: Any) -> np.ndarray:
         """P(pair), a symmetric matrix of all nodes."""

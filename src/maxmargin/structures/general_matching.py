@@ -1,4 +1,4 @@
-"""Matchings of any graph: each node has one partner at most."""
+"""Matchings of any graph: each node has one partner at most, or a few."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.base import Oracle, check_k, check_scores
 from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.oracles.constraints import part_score
-from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.base import Constraints, PerLayout, Structure
 from maxmargin.structures.matching.candidates import as_integers
 from maxmargin.structures.network.network import Network
 
@@ -26,7 +26,7 @@ _UNIT, _EXCESS = 2.0**-30, 1e-8
 
 
 class GeneralMatching(Structure):
-    """Edges of a graph of which no two share a node. layout = Network, or (n_nodes, edges).
+    """Edges of a graph, one or a few at each node at most. layout = Network, or (n_nodes, edges).
 
     Parts: one per edge, in the order of `edges`. An output y is an array of shape (m, 2), the
     matched pairs of nodes in any order.
@@ -38,23 +38,37 @@ class GeneralMatching(Structure):
     Parameters
     ----------
     perfect : bool, default=False
-        Whether every node must have a partner. Graphs without such a matching are refused.
+        Whether every node must have a partner, or as many as its cap. Graphs without such a
+        matching are refused.
+    cap : int or array_like of shape (n_nodes,), default=1
+        Maximum number of partners of all nodes, or of each one where all graphs have the same
+        nodes. With other caps than 1, a matching of a larger graph is found, with two more nodes
+        for each edge, and there are no `constraints`.
     """
 
     binary = True
 
-    def __init__(self, perfect: bool = False):
+    def __init__(self, perfect: bool = False, cap: Any = 1):
         self.perfect = perfect
+        self.cap = cap
 
-    def _make_oracle(self) -> GeneralMatchingOracle:
-        return GeneralMatchingOracle(self)
+    def _make_oracle(self) -> Oracle:
+        is_capped = (_check_caps(self.cap) != 1).any()
+        return CappedMatchingOracle(self) if is_capped else GeneralMatchingOracle(self)
+
+    def _caps(self, layout: Any) -> np.ndarray:
+        """How many partners each node may have."""
+        graph, caps = _graph_of(layout), _check_caps(self.cap)
+        if caps.ndim and len(caps) != graph.n_nodes:
+            raise ValueError(f"cap has {len(caps)} numbers, the graph {graph.n_nodes} nodes.")
+        return np.full(graph.n_nodes, caps)
 
     def n_parts(self, layout: Any) -> int:
         return _graph_of(layout).n_edges
 
     def vertex_size(self, layout: Any) -> int:
-        graph = _graph_of(layout)
-        return min(graph.n_nodes // 2, graph.n_edges)
+        most = int(np.minimum(self._caps(layout), _graph_of(layout).n_nodes).sum()) // 2
+        return min(most, _graph_of(layout).n_edges)
 
     def radius(self, layout: Any) -> float:
         return float(np.sqrt(2 * self.vertex_size(layout)))  # none in common
@@ -71,13 +85,18 @@ class GeneralMatching(Structure):
         for pair in pairs.tolist():
             if frozenset(pair) not in places:
                 raise ValueError(f"y: {tuple(pair)} is not an edge of the graph.")
+            if z[places[frozenset(pair)]]:
+                raise ValueError(f"y: {tuple(pair)} is there twice.")
             z[places[frozenset(pair)]] = 1.0
-        nodes, counts = np.unique(pairs, return_counts=True)
-        if (counts > 1).any():
-            raise ValueError(f"y: node {nodes[counts > 1][0]} has more than one partner.")
-        if self.perfect and len(nodes) < graph.n_nodes:
-            lonely = np.setdiff1d(np.arange(graph.n_nodes), nodes)[0]
-            raise ValueError(f"y: node {lonely} has no partner, and perfect=True asks for one.")
+        counts, caps = np.bincount(pairs.ravel(), minlength=graph.n_nodes), self._caps(layout)
+        if (counts > caps).any():
+            v = int(np.argmax(counts > caps))
+            raise ValueError(f"y: node {v} has {counts[v]} partners, at most {caps[v]} allowed.")
+        if self.perfect and (counts < caps).any():
+            v = int(np.argmax(counts < caps))
+            raise ValueError(
+                f"y: node {v} has {counts[v]} partners, and perfect=True asks for {caps[v]}."
+            )
         return z
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
@@ -85,6 +104,8 @@ class GeneralMatching(Structure):
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: Any) -> Constraints:
+        if not self.oracle().has("constraints"):
+            raise self.oracle().missing("constraints")
         graph = _graph_of(layout)
         n = graph.n_nodes
         if n > MOST_NODES:
@@ -103,19 +124,20 @@ class GeneralMatching(Structure):
         )
 
     def vertices(self, layout: Any) -> Iterator[np.ndarray]:
-        graph = _graph_of(layout)
-        ends = graph.edges.tolist()
+        ends, left = _graph_of(layout).edges.tolist(), self._caps(layout)
 
-        def extend(edge: int, used: frozenset[int], z: tuple[int, ...]) -> Iterator[np.ndarray]:
-            if edge < len(ends):
-                a, b = ends[edge]
-                yield from extend(edge + 1, used, (*z, 0))
-                if a not in used and b not in used:
-                    yield from extend(edge + 1, used | {a, b}, (*z, 1))
-            elif not self.perfect or len(used) == graph.n_nodes:
-                yield np.array(z, dtype=float)
+        def extend(edge: int, z: tuple[int, ...]) -> Iterator[np.ndarray]:
+            if edge == len(ends):
+                if not self.perfect or not left.any():
+                    yield np.array(z, dtype=float)
+                return
+            yield from extend(edge + 1, (*z, 0))
+            if left[ends[edge]].all():
+                left[ends[edge]] -= 1
+                yield from extend(edge + 1, (*z, 1))
+                left[ends[edge]] += 1
 
-        return extend(0, frozenset(), ())
+        return extend(0, ())
 
 
 class GeneralMatchingOracle(CompiledOracle):
@@ -200,6 +222,87 @@ class GeneralMatchingOracle(CompiledOracle):
             return None
         found[on] = 1.0
         return found
+
+
+class CappedMatchingOracle(Oracle):
+    """Edmonds' algorithm on a graph in which nodes are there as many times as they have partners.
+
+    Two nodes more stand for the ends of each edge (Tutte 1954). They are matched with each other if
+    the edge is not used, and else with a copy of a node each; all of these score what the edge
+    does. If only one is matched with a copy, the edge is not used, and the score is the same.
+
+    Parameters
+    ----------
+    structure : GeneralMatching
+        Structure whose outputs are found.
+    """
+
+    structure: GeneralMatching
+
+    def __init__(self, structure: GeneralMatching):
+        super().__init__(structure)
+        self.inner = GeneralMatchingOracle(GeneralMatching(structure.perfect))
+        self._copied = PerLayout(self._copy_nodes)
+
+    def has(self, ability: str) -> bool:
+        return ability != "constraints" and super().has(ability)
+
+    def hint_for(self, ability: str) -> str:
+        return 'Use caps of 1, or a solver that needs `maximize` only, such as "bcfw"'
+
+    def layout_as_ints(self, layout: Any) -> Any:
+        return np.append(_graph_of(layout).as_ints, self.structure._caps(layout))
+
+    def check_layout(self, layout: Any) -> None:
+        self.structure._caps(layout)
+        if self.structure.perfect:
+            self.maximize(np.zeros(self.structure.n_parts(layout)), layout)
+
+    def maximize(self, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
+        theta = check_scores(self.structure, theta, layout)
+        graph, edge, end = self._copied[_graph_of(layout)]
+        if not len(theta):
+            return theta, 0.0
+        scores = np.maximum(theta[edge], 0.0)
+        if self.structure.perfect:  # which has both nodes of each edge, so that one may score alone
+            scores = np.where(end == 0, theta[edge], 0.0)
+        used = self.inner.maximize(scores, graph)[0] > 0
+        z = np.ones(len(theta))
+        for side in (0, 1):
+            z *= np.bincount(edge[used & (end == side)], minlength=len(theta))
+        return z, part_score(theta, z)
+
+    def _copy_nodes(self, graph: Network) -> tuple[Network, np.ndarray, np.ndarray]:
+        """The larger graph, and of its edges the edge they stand for and its end, 2 for both."""
+        m, caps = graph.n_edges, self.structure._caps(graph)
+        degrees = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes)
+        if self.structure.perfect and (caps > degrees).any():
+            v = int(np.argmax(caps > degrees))
+            raise InfeasibleError(f"node {v} has {degrees[v]} edges, fewer than its cap {caps[v]}.")
+        caps = np.minimum(caps, degrees)
+        first, n = np.cumsum(caps) - caps, int(caps.sum())
+        rows, edges, ends = [], [], []
+        for side in (0, 1):
+            counts = caps[graph.edges[:, side]]
+            edge = np.repeat(np.arange(m), counts)
+            place = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
+            rows.append(np.stack([first[graph.edges[edge, side]] + place, n + 2 * edge + side]))
+            edges.append(edge)
+            ends.append(np.full(len(edge), side))
+        both = n + 2 * np.arange(m)
+        rows.append(np.stack([both, both + 1]))
+        edges.append(np.arange(m))
+        ends.append(np.full(m, 2))
+        larger = Network(max(n + 2 * m, 1), np.concatenate(rows, axis=1).T)
+        return larger, np.concatenate(edges), np.concatenate(ends)
+
+
+def _check_caps(cap: Any) -> np.ndarray:
+    """Caps as an integer or an array of some."""
+    found = as_integers("cap", cap)
+    if found.ndim > 1 or (found < 0).any():
+        raise ValueError(f"cap={cap!r} must be an integer, or one for each node, 0 or more.")
+    return found
 
 
 def _graph_of(layout: Any) -> Network:

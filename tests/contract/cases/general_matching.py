@@ -1,6 +1,6 @@
 """Cases of `GeneralMatching` and `GeneralMatchingSVM` for the batteries."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -25,6 +25,18 @@ def vertices(perfect):
                 nodes = {v for e in chosen for v in edges[e]}
                 if len(nodes) == 2 * count and (not perfect or len(nodes) == layout.n_nodes):
                     yield np.isin(np.arange(len(edges)), chosen).astype(float)
+
+    return listed
+
+
+def capped(caps, perfect):
+    """All sets of edges, of which those are kept that have few enough at each node."""
+
+    def listed(layout):
+        for z in product((0.0, 1.0), repeat=layout.n_edges):
+            counts = np.bincount(layout.edges.ravel(), np.repeat(z, 2), layout.n_nodes)
+            if (counts <= caps).all() and (not perfect or (counts == caps).all()):
+                yield np.array(z)
 
     return listed
 
@@ -57,5 +69,19 @@ STRUCTURES = [
         vertices(True),
         [complete(2), complete(4), complete(6), cycle(6)],
         [complete(10)],
+    ),
+    Case(
+        "capped-matching",
+        GeneralMatching(cap=2),
+        capped(2, False),
+        [complete(2), complete(4), complete(5), cycle(5)],
+        [],
+    ),
+    Case(
+        "perfect-capped-matching",
+        GeneralMatching(perfect=True, cap=[2, 1, 2, 3, 2]),
+        capped([2, 1, 2, 3, 2], True),
+        [complete(5)],
+        [],
     ),
 ]

@@ -260,6 +260,22 @@ def test_warm_start_for_another_penalty(solver):
 
 
 # -- L-BFGS ----------------------------------------------------------------------------------------
+def test_certificates_of_lbfgs_take_no_passes_but_the_last_one(monkeypatch):
+    problem, passes = make("chain").problem, []
+    apply = type(problem).apply
+
+    def counted(self, ability, *given, **options):
+        passes.append(ability)
+        return apply(self, ability, *given, **options)
+
+    monkeypatch.setattr(type(problem), "apply", counted)
+    result = LBFGS(tol=1e-6, check_every=1).run(problem)
+    assert len(result.history) > 4
+    assert passes == ["marginals"] * (result.state.n_oracle // problem.n + 1)
+    monkeypatch.undo()
+    assert result.primal == problem.primal(result.w)
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_features_of_any_scale(scale):
     """Features times s and alpha times s^2 is the same problem, in other units."""

@@ -32,6 +32,8 @@ class LBFGSState(State):
     n_changes: int = state_field(0, check="count")
     #: whether no step decreases the objective
     is_stuck: bool = state_field(False)
+    #: whether `value` is of a pass of this run, so that certificates need none of their own
+    is_known: bool = state_field(False)
 
 
 class LBFGS(Solver[LBFGSState]):
@@ -83,6 +85,7 @@ class LBFGS(Solver[LBFGSState]):
         state.weight_changes, state.gradient_changes = np.zeros(shape), np.zeros(shape)
         state.n_changes, state.bound, state.is_stuck = 0, -np.inf, False
         state.value, state.gradient = self._look(problem, state, state.w)
+        state.is_known = True
 
     def _warm_start_from(self, problem: Problem, state: State) -> LBFGSState:
         w = state.w.copy()
@@ -91,6 +94,16 @@ class LBFGS(Solver[LBFGSState]):
         own.z = np.empty(0)
         self._begin(problem, own)
         return own
+
+    def check_restored(self, problem: Problem, fresh: LBFGSState, state: LBFGSState) -> None:
+        state.is_known = False
+
+    def _finalize(self, problem: Problem, state: LBFGSState) -> None:
+        state.is_known = False  # what is returned is computed once more
+
+    def objective(self, problem: Problem, state: LBFGSState, w: np.ndarray) -> float:
+        known = state.is_known and w is state.w
+        return state.value if known else super().objective(problem, state, w)
 
     def _look(self, problem: Problem, state: LBFGSState, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""
@@ -137,7 +150,7 @@ class LBFGS(Solver[LBFGSState]):
                 return False
         self._keep(state, w - state.w, new - gradient)
         state.w[:] = w
-        state.value, state.gradient = value, new
+        state.value, state.gradient, state.is_known = value, new, True
         return True
 
     def _first(self, state: LBFGSState) -> float:

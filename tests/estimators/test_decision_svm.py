@@ -515,6 +515,7 @@ def test_decisions_that_are_best_in_the_other_sense_are_noticed():
         ({"loss": PartCosts(lambda z, _: np.ones(3))}, r"sample 0: part costs have shape \(3,\)"),
         ({"loss": PartCosts(lambda z, _: z * np.nan)}, "sample 0: part costs must be finite"),
         ({"alpha": "auto"}, "alpha"),
+        ({"loss": "regrets"}, "loss='regrets' is unknown; .* The default is 'regret'"),
     ],
 )
 def test_bad_options_are_named(options, words):

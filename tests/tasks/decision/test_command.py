@@ -105,6 +105,9 @@ def test_a_letter_in_the_weights_of_a_knapsack_is_named(tmp_path):
     (tmp_path / "w.csv").write_text("3,4o,2,7\n1,1,1,2\n")
     with pytest.raises(ValueError, match="w.csv, line 1: field 2 is not a number: '4o'"):
         parse_structure(f"knapsack:{tmp_path / 'w.csv'}")
+    file = write(tmp_path / "w.csv", [[1, -2, 3]])
+    with pytest.raises(ValueError, match=r"w.csv': weights and capacity must not be negative"):
+        parse_structure(f"knapsack:{file}")
 
 
 @pytest.mark.parametrize(

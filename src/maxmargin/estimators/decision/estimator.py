@@ -480,7 +480,10 @@ class DecisionSVM(StructuredSVM):
             for own in costs:
                 yield own * (-np.sign(self._sign()) / self.cost_scale_)
             return
-        loss = resolve_loss("hamming" if self.loss == "regret" else self.loss)
+        try:
+            loss = resolve_loss("hamming" if self.loss == "regret" else self.loss)
+        except ValueError as error:
+            raise ValueError(f"{error} The default is 'regret'.") from None
         for i, (z, layout) in enumerate(zip(decisions, layouts, strict=True)):
             try:
                 own = np.asarray(loss.costs(z, layout, self.structure_))

@@ -41,7 +41,10 @@ def parse_structure(text: str) -> Structure:
     if kind not in makers or not rest:
         raise ValueError(f"structure: {text[:80]!r} is not known; give {HELP}")
     found = makers[kind](rest)
-    found.oracle()  # checks its options
+    try:
+        found.oracle()  # checks its options
+    except ValueError as error:
+        raise ValueError(f"structure {text[:80]!r}: {error}") from None
     return found
 
 

@@ -44,7 +44,7 @@ def parse_structure(text: str) -> Structure:
     try:
         found.oracle()  # checks its options
     except ValueError as error:
-        raise ValueError(f"structure {text[:80]!r}: {error}") from None
+        raise ValueError(f"structure {text!r}: {error}") from None
     return found
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+from maxmargin.exceptions import InfeasibleError, SampleError
 
 _CHUNK_TAG = re.compile(r"[BIES]-.+")
 
@@ -53,3 +56,32 @@ def forbidden_by_scheme(tags: Collection[str]) -> Forbidden:
         first=[tag for tag in tags if inside(tag) is not None],
         last=[tag for tag in tags if closes and tag[0] in "BI"],
     )
+
+
+def forbidden_by_data(classes: list[Any], tags: list[Any]) -> Forbidden:
+    """What the scheme of tags to learn from forbids; an error if one of them is against it."""
+    odd = next((tag for tag in classes if not is_chunk_tag(tag)), None)
+    if odd is not None:
+        i = next(i for i, own in enumerate(tags) if odd in list(own))
+        raise SampleError.of(
+            i,
+            f": bio=True needs tags O, B-X, I-X (and E-X, S-X), found {odd!r}."
+            " Rename the tags, or use bio=False.",
+            noun="sentence",
+        )
+    found = forbidden_by_scheme(classes)
+    pairs = set(found.pairs)
+    for i, own in enumerate(tags):
+        own = list(own)
+        wrong = [f"{a} {b}" for a, b in pairwise(own) if (a, b) in pairs]
+        wrong += [f"{tag} at the start" for tag in own[:1] if tag in found.first]
+        wrong += [f"{tag} at the end" for tag in own[-1:] if tag in found.last]
+        if wrong:
+            raise InfeasibleError.of(
+                i,
+                f": its tags have {wrong[0]!r}, which bio=True forbids (tags: "
+                f"{' '.join(map(str, own))}). Correct the tags, e.g. begin every chunk with B-, or"
+                " use bio=False.",
+                noun="sentence",
+            )
+    return found

@@ -5,9 +5,6 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
-from numbers import Real
-from types import NoneType
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +14,7 @@ from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM, SegmentSVM
 from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction
-from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
@@ -31,13 +28,9 @@ from maxmargin.tasks.tagging.chunks import (
     write_tags,
 )
 from maxmargin.tasks.tagging.reports import TaggingReport, WeightTable, strongest_weights
-from maxmargin.tasks.tagging.schemes import (
-    Forbidden,
-    forbidden_by_scheme,
-    is_chunk_tag,
-    mark_chunks,
-)
+from maxmargin.tasks.tagging.schemes import Forbidden, forbidden_by_data, mark_chunks
 from maxmargin.tasks.tagging.shards import TextShards, fit_shards
+from maxmargin.tasks.tagging.tags import check_tags
 from maxmargin.tasks.tagging.token_features import Token, TokenFeatures, read_frames
 from maxmargin.validation.options import (
     Count,
@@ -51,13 +44,7 @@ from maxmargin.validation.options import (
     check_option,
     check_options,
 )
-from maxmargin.validation.samples import (
-    Rows,
-    check_sample_weight,
-    learn_classes,
-    locate_row,
-    without_empty,
-)
+from maxmargin.validation.samples import Rows, check_sample_weight, without_empty
 
 Sentences = Iterable[Sequence[Token]]
 Tags = Iterable[Sequence[Any]]
@@ -222,7 +209,7 @@ class SequenceTagger(Task):
                 f"min_count={self.min_count} leaves no features: none is found on as many tokens."
                 " Lower min_count."
             )
-        tags, classes = _check_tags(tags, rows.lengths, partial=not self.segments)
+        tags, classes = check_tags(tags, rows.lengths, partial=not self.segments)
         if len(classes) < 2:
             raise ValueError(
                 f"all tags are {classes[0]!r}: there is nothing to learn."
@@ -230,7 +217,7 @@ class SequenceTagger(Task):
             )
         forbidden = Forbidden([], [], [])
         if self.bio:
-            forbidden = _forbidden(classes, tags)
+            forbidden = forbidden_by_data(classes, tags)
         learned: dict[str, Any] = {"features_": features}
         fresh: Any = ChainSVM()
         texts: SegmentTexts | None = None
@@ -449,7 +436,7 @@ class SequenceTagger(Task):
         check_is_fitted(self, "model_")
         sentences = self._lists(sentences)
         rows = self._rows(sentences)
-        tags, _ = _check_tags(tags, rows.lengths)
+        tags, _ = check_tags(tags, rows.lengths)
         rows, tags, _ = _make_samples(self._texts(), rows, sentences, tags)
         self.model_.calibrate(rows, tags, method=method, n_draws=n_draws, random_state=random_state)
         return self
@@ -475,7 +462,7 @@ class SequenceTagger(Task):
             Accuracy from 0 to 1.
         """
         rows = self._rows(sentences)
-        tags, _ = _check_tags(tags, rows.lengths, partial=not self.segments)
+        tags, _ = check_tags(tags, rows.lengths, partial=not self.segments)
         if not self.segments:
             return self.model_.score(rows, tags, sample_weight)
         weight = check_sample_weight(sample_weight, len(tags))
@@ -519,7 +506,7 @@ class SequenceTagger(Task):
         """The tags, checked, and the predictions."""
         predicted = self.predict(sentences)
         lengths = np.fromiter(map(len, predicted), np.int64, len(predicted))
-        return _check_tags(tags, lengths)[0], predicted
+        return check_tags(tags, lengths)[0], predicted
 
     def _rows(self, sentences: Sentences) -> Any:
         check_is_fitted(self, "model_")
@@ -655,79 +642,3 @@ def _make_samples(
         rows = texts.make_rows(rows, [own for own in sentences if len(own)])
         tags = [list_segments(i, own) for i, own in enumerate(tags)]
     return rows, tags, sample_weight
-
-
-def _check_tags(
-    tags: Any, lengths: np.ndarray, partial: bool = False
-) -> tuple[list[Any], list[Any]]:
-    """The tags of each sentence, and all different ones, sorted; errors name the sentence.
-
-    partial : tags may be None, which is not one of the different ones.
-    """
-    if isinstance(tags, (str, dict)) or not hasattr(tags, "__iter__"):
-        kind = "None" if tags is None else type(tags).__name__
-        raise TypeError(f"tags is {kind}, expected a list with one list of tags per sentence.")
-    tags = list(tags)
-    if len(tags) != len(lengths):
-        raise ValueError(f"{len(lengths)} sentences but {len(tags)} lists of tags.")
-    for i, (own, length) in enumerate(zip(tags, lengths.tolist(), strict=True)):
-        if isinstance(own, (str, dict)) or hasattr(own, "columns") or not hasattr(own, "__len__"):
-            kind = "None" if own is None else f"a {type(own).__name__}"
-            frame = " Give the column that holds them." if hasattr(own, "columns") else ""
-            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of tags.{frame}")
-        if len(own) != length:
-            raise SampleError.of(i, f": {len(own)} tags but {length} tokens.", noun="sentence")
-    flat = list(chain.from_iterable(tags))
-    kinds = {kind: _kind_of_tag(kind) for kind in set(map(type, flat))}
-    known = [tag for tag in flat if tag is not None] if NoneType in kinds and partial else flat
-    if known is not flat:
-        del kinds[NoneType]
-        if not known:
-            raise ValueError("all tags are None: there is nothing to learn or to score.")
-    wanted = kinds[type(known[0])] if known else "str"
-    if not wanted or len(set(kinds.values())) > 1:
-        wanted = wanted or "str"
-        row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
-        i, t = locate_row(row, lengths)
-        found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
-        hint = " All tags must be known here." if flat[row] is None and not partial else ""
-        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{hint}")
-    return tags, learn_classes(np.array(known))[0].tolist()
-
-
-def _kind_of_tag(kind: type) -> str:
-    """Tags of one such kind can be told from each other and sorted; "" if they cannot."""
-    if issubclass(kind, str):
-        return "str"
-    if issubclass(kind, Real):
-        return "a number"
-    return "" if issubclass(kind, NoneType | tuple | list | dict | set) else kind.__name__
-
-
-def _forbidden(classes: list[Any], tags: list[Any]) -> Forbidden:
-    """What the scheme forbids; an error if it forbids any of the tags to learn from."""
-    odd = next((tag for tag in classes if not is_chunk_tag(tag)), None)
-    if odd is not None:
-        i = next(i for i, own in enumerate(tags) if odd in list(own))
-        raise SampleError.of(
-            i,
-            f": bio=True needs tags O, B-X, I-X (and E-X, S-X), found {odd!r}."
-            " Rename the tags, or use bio=False.",
-            noun="sentence",
-        )
-    found = forbidden_by_scheme(classes)
-    pairs = set(found.pairs)
-    for i, own in enumerate(tags):
-        own = list(own)
-        wrong = [f"{a} {b}" for a, b in pairwise(own) if (a, b) in pairs]
-        wrong += [f"{tag} at the start" for tag in own[:1] if tag in found.first]
-        wrong += [f"{tag} at the end" for tag in own[-1:] if tag in found.last]
-        if wrong:
-            raise InfeasibleError.of(
-                i,
-                f": its tags have {wrong[0]!r}, which bio=True forbids (tags: "
-                f"{' '.join(map(str, own))}). Correct the tags, e.g. begin every chunk with B-, or"
-                " use bio=False.",
-                noun="sentence",
-            )
-    return found

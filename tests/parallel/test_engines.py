@@ -231,6 +231,49 @@ def test_lost_workers_change_no_bit(name, n_workers, monkeypatch):
     assert not worker_shards()
 
 
+class SettledShards(Callback):
+    """Checks that the driver's weights are those of what shards have, and how far visits went."""
+
+    def __init__(self):
+        self.n_parts = []
+
+    def on_epoch(self, run):
+        z = run.solver._gather_points(run.problem)
+        np.testing.assert_allclose(run.state.w, run.problem.weights(z), rtol=0, atol=1e-12)
+        for own in run.solver._shards.records:
+            self.n_parts += [rest[-1] for name, rest in own.journal if name == "visit"]
+
+
+@pytest.mark.parametrize("name", ["corrective", "gap", "textbook", "sdca"])
+def test_time_limits_of_rounds_leave_certificates_exact(name, monkeypatch):
+    """On a clock that goes otherwise where what a lost worker did is done again."""
+    clock, alone = [0.0], fit_chains(max_epochs=500, **SOLVERS[name])
+    draw = np.random.default_rng(0)
+
+    def tick():
+        clock[0] += draw.uniform()
+        return clock[0]
+
+    monkeypatch.setattr(worker.time, "perf_counter", tick)
+    watch, settled = DualWatch(), SettledShards()
+    engine = Unreliable(2, 2, round_limit=2)
+    options = SOLVERS[name] | {"max_epochs": 30, "tol": 1e-9}
+    found = fit_chains(engine, [watch, settled], **options)
+    assert engine.lost > 10
+    assert (np.diff(watch.duals) >= -1e-12).all()
+    assert found.dual <= alone.primal + 1e-12
+    assert alone.dual <= found.primal + 1e-12
+    assert len({type(own) for own in settled.n_parts}) == 1
+    assert len(set(settled.n_parts)) > 2
+    assert found.history[-1].n_oracle < 30 * 20
+
+
+def test_rounds_within_their_time_limit_have_the_same_bits():
+    assert same_bits(
+        expect(max_epochs=3), fit_chains(SerialEngine(2, round_limit=1e6), max_epochs=3)
+    )
+
+
 def test_a_worker_that_is_lost_again_and_again_is_told():
     class Dead(SerialEngine):
         def result(self, future):
@@ -423,7 +466,7 @@ def test_solvers_that_work_in_one_process_say_so():
 
 def test_engines_print_their_options():
     assert repr(SerialEngine(3, rounds=2)) == (
-        "SerialEngine(n_workers=3, rounds=2, retries=3, task_limit=None)"
+        "SerialEngine(n_workers=3, rounds=2, retries=3, task_limit=None, round_limit=None)"
     )
 
 

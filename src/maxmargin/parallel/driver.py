@@ -210,8 +210,9 @@ class Rounds(Solver[RoundsState]):
 
     def _run_round(self, problem: Problem, state: RoundsState, chosen: list[int]) -> list[int]:
         """Visit shards, and find how far to go; returns those whose epoch goes on."""
-        begun = time.perf_counter()
-        arguments = {k: (*self._news(state, k), state.new_average) for k in chosen}
+        begun, limit = time.perf_counter(), self.engine.round_limit
+        limit = None if limit is None or self.is_alone else float(limit)
+        arguments = {k: (*self._news(state, k), state.new_average, limit) for k in chosen}
         visits = self._shards.call(
             "visit", arguments.__getitem__, chosen, meanwhile=lambda: self._follow(state)
         )
@@ -235,6 +236,9 @@ class Rounds(Solver[RoundsState]):
             log.info(
                 "shard %d took %.1f s, another one %.1f", chosen[slow], max(seconds), min(seconds)
             )
+        for k, visit in zip(chosen, visits, strict=True):
+            if visit.n_left_out:
+                log.info("shard %d left out %d samples of a round", k, visit.n_left_out)
         moved = size_of_arrays(list(arguments.values())), size_of_arrays(visits)
         times = (1, sum(seconds), max(seconds), ended - waited, ended - begun)
         state.totals += np.array([*times, *(own / 1e6 for own in moved)])

@@ -59,11 +59,16 @@ class Engine(ABC):
         How often in a row the same command may lose its worker.
     task_limit : float or None, default=None
         Seconds after which a worker is taken for hung, and replaced; None means no limit.
+    round_limit : float or None, default=None
+        Seconds after which a worker of several leaves out the other samples of its round, so that
+        slow machines do not hold up fast ones; None means no limit. Bits then depend on how fast
+        machines are, while the dual never falls and certificates are exact all the same.
 
     Notes
     -----
     The same seed, n_workers and rounds give the same bits on every engine, whatever workers are
-    lost. With one worker these are the bits of a fit without an engine.
+    lost, unless there is a round_limit. With one worker these are the bits of a fit without an
+    engine.
     """
 
     #: short name
@@ -76,11 +81,13 @@ class Engine(ABC):
         *,
         retries: CountOrZero = 3,
         task_limit: PositiveOrInf | None = None,
+        round_limit: PositiveOrInf | None = None,
     ):
         self.n_workers = n_workers
         self.rounds = rounds
         self.retries = retries
         self.task_limit = task_limit
+        self.round_limit = round_limit
         check_options(self)
 
     def __deepcopy__(self, memo: Any) -> Engine:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import numpy as np
 
 from maxmargin.parallel.engines import Engine, WorkerLost
-from maxmargin.parallel.worker import Missing, Plan, forget_shards, load_and_run, run_command
+from maxmargin.parallel.worker import Missing, Plan, Visit, forget_shards, load_and_run, run_command
 from maxmargin.problem import Problem
 
 #: bytes of commands since the last snapshot of a shard, from which on there is another one
@@ -134,6 +134,8 @@ class ShardSet:
             found = self.engine.wait(worker, again(), again, f"shard {k}")
         if name not in _STATELESS:
             own.is_parked = name == "park"
+        if isinstance(found, Visit) and found.n_parts:  # as far, whatever the clock says then
+            arguments = (*arguments[:-1], found.n_parts)
         if changes:
             own.journal.append((name, arguments))
             own.journal_bytes += sum(map(size_of_arrays, arguments))

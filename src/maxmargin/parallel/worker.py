@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from copy import copy, deepcopy
 from dataclasses import fields
 from typing import Any, NamedTuple, cast
@@ -33,10 +33,13 @@ from maxmargin.persistence.checkpoints.checks import check_state
 from maxmargin.persistence.decode import WRONG_PARTS
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.base import EpochInPieces, Solver
+from maxmargin.solvers.base import EpochInPieces, Pieces, Solver
 
 #: bytes of shards that a process keeps beside those in use, so as not to read them again
 SPARE_BYTES = 1 << 28
+
+#: parts of a piece, after each of which a visit looks whether its time is over
+PARTS = 16
 
 #: shards that this process has, the last used one last
 _shards: OrderedDict[str, Shard] = OrderedDict()
@@ -68,6 +71,10 @@ class Visit(NamedTuple):
     seconds: float
     #: whether what is left of the epoch is its end
     is_last: bool
+    #: parts of the piece that were visited; 0 where there is no limit
+    n_parts: int
+    #: samples of the piece that were not visited
+    n_left_out: int
 
 
 class News(NamedTuple):
@@ -155,7 +162,7 @@ class Shard:
         """Forget the state."""
         self.version: int | None = None
         self.state: Any = None
-        self.rest: Iterator[np.ndarray] | None = None
+        self.rest: Pieces | None = None
         self.noted: _Noted | None = None
         self.base = np.empty(0)
 
@@ -185,8 +192,13 @@ class Shard:
         return self.n_pieces is None
 
     # commands that change the shard
-    def visit(self, share: float, update: Any, new_average: bool) -> Visit:
-        """Visit the samples of the next piece of an epoch. share, update : see `_settle`."""
+    def visit(
+        self, share: float, update: Any, new_average: bool, limit: float | int | None
+    ) -> Visit:
+        """Visit the samples of the next piece of an epoch. share, update : see `_settle`.
+
+        limit : seconds, or the number of parts that were visited where this is done again.
+        """
         begun = time.perf_counter()
         problem, state = self.problem, self.state
         self._settle(share, update)
@@ -199,7 +211,8 @@ class Shard:
         before = state.w.copy() if self.is_alone else self.base
         if not self.is_alone:
             self.noted = _Noted(problem, state, self.order)
-        self.order = next(self.rest)
+        self.n_parts = self.n_left_out = 0
+        self.order = self.rest.send(None if limit is None else self._parts_within(limit))
         while self.is_alone and len(self.order):
             self.order = next(self.rest)
         at, change, sums = np.empty(len(before), np.uint32), np.empty(len(before)), np.empty(2)
@@ -210,7 +223,19 @@ class Shard:
         else:
             change = state.w[at]
         rest = gain, gain - problem.alpha * sums[0], sums[1], time.perf_counter() - begun
-        return Visit(self.touched[at], change, *rest, len(self.order) == 0)
+        ending = len(self.order) == 0, self.n_parts, self.n_left_out
+        return Visit(self.touched[at], change, *rest, *ending)
+
+    def _parts_within(self, limit: float | int) -> Generator[np.ndarray, None, None]:
+        """The parts of a piece, one at least, until the time is over."""
+        begun, self.n_left_out = time.perf_counter(), len(self.order)
+        for part in np.array_split(self.order, max(1, min(PARTS, len(self.order)))):
+            used = self.n_parts if isinstance(limit, int) else time.perf_counter() - begun
+            if self.n_parts and used >= limit:
+                return
+            self.n_parts += 1
+            self.n_left_out -= len(part)
+            yield part
 
     def end(self, share: float, update: Any) -> tuple[float, int]:
         """End an epoch; estimated gap, and number of oracle calls so far."""
@@ -225,7 +250,7 @@ class Shard:
         """Be where the line search ended; the loss gradient and the worth there, exactly."""
         self._settle(share, update)
         if self.rest is not None:
-            self.rest.close()  # type: ignore[attr-defined]
+            self.rest.close()
             self.rest = None
         return self.problem.loss_gradient(self.state.points), self.worth()
 

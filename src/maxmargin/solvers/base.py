@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -29,6 +29,8 @@ _KINDS: dict[str, type[Solver]] = {}
 _FEW_WEIGHTS = 20
 
 StateT = TypeVar("StateT", bound=State)
+#: yields the samples of pieces, and takes the parts of each that are to be visited
+Pieces = Generator[np.ndarray, Iterable[np.ndarray] | None, None]
 
 
 @dataclass(frozen=True)
@@ -396,9 +398,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 class EpochInPieces(Protocol):
     """What a solver that works on shards by rounds has besides `epoch`."""
 
-    def rounds(
-        self, problem: Problem, state: Any, n_pieces: int | None = None
-    ) -> Iterator[np.ndarray]:
+    def rounds(self, problem: Problem, state: Any, n_pieces: int | None = None) -> Pieces:
         """Run one epoch in pieces, see `BCFW.rounds`; no piece has a sample twice."""
 
 

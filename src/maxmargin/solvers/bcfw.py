@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,7 +13,7 @@ from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Requires, Solver, cut_order
+from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
 from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
@@ -204,9 +203,7 @@ class BCFW(Solver[BCFWState]):
         for _ in self.rounds(problem, state):
             pass
 
-    def rounds(
-        self, problem: Problem, state: BCFWState, n_pieces: int | None = None
-    ) -> Iterator[np.ndarray]:
+    def rounds(self, problem: Problem, state: BCFWState, n_pieces: int | None = None) -> Pieces:
         """Run one epoch in pieces, between which w may be moved by others.
 
         Parameters
@@ -221,23 +218,26 @@ class BCFW(Solver[BCFWState]):
         Yields
         ------
         ndarray of int
-            Samples of the piece that comes next; none before what ends the epoch.
+            Samples of the piece that comes next; none before what ends the epoch. What is sent back
+            are the parts of it to visit; None means all of it.
         """
         self._prepare(problem, state)
         state.counters.epoch[0] = state.epoch
         order, cache = self._order(problem, state), self._cache()
         visit = self._plain_pass if cache is None else self._oracle_pass
+        count = 0
         try:
             for piece in cut_order(order, n_pieces):
-                yield piece
-                visit(problem, state, piece)
+                for part in (yield piece) or (piece,):
+                    visit(problem, state, part)
+                    count += len(part)
             if cache is not None:
                 yield from self._cached_passes(problem, state, cache.passes, n_pieces)
             yield order[:0]
         finally:  # an oracle in Python may be interrupted
             if cache is not None:
                 take_points(problem, state)
-        state.n_oracle += len(order)  # known outputs count here, not where they were computed
+        state.n_oracle += count  # known outputs count here, not where they were computed
         state.estimate = _weighted_gap(problem, state)
 
     def _order(self, problem: Problem, state: BCFWState) -> np.ndarray:
@@ -324,7 +324,7 @@ class BCFW(Solver[BCFWState]):
 
     def _cached_passes(
         self, problem: Problem, state: BCFWState, passes: int | str, n_pieces: int | None
-    ) -> Iterator[np.ndarray]:
+    ) -> Pieces:
         """Step between cached vertices, in this many passes or as many as pay, see `rounds`.
 
         Counted, not timed: the same seed gives the same bits.
@@ -340,8 +340,8 @@ class BCFW(Solver[BCFWState]):
         for count in range(1, most + 1):
             left = 0.0
             for piece in cut_order(state.rng.permutation(problem.n), n_pieces):
-                yield piece
-                left += step_between_vertices(problem, state, piece, *self._policy())
+                for part in (yield piece) or (piece,):
+                    left += step_between_vertices(problem, state, part, *self._policy())
             if count % _PASSES == 0 and left <= target:
                 return
 

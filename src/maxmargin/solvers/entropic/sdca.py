@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +11,7 @@ from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Requires, Solver, cut_order
+from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _REFRESH = 5  # epochs after which all gaps are looked at again
@@ -99,9 +98,7 @@ class SDCA(Solver[SDCAState]):
         for _ in self.rounds(problem, state):
             pass
 
-    def rounds(
-        self, problem: Problem, state: SDCAState, n_pieces: int | None = None
-    ) -> Iterator[np.ndarray]:
+    def rounds(self, problem: Problem, state: SDCAState, n_pieces: int | None = None) -> Pieces:
         """Run one epoch in pieces, between which w may be moved by others.
 
         Parameters
@@ -116,14 +113,15 @@ class SDCA(Solver[SDCAState]):
         Yields
         ------
         ndarray of int
-            Samples of the piece that comes next; none before what ends the epoch.
+            Samples of the piece that comes next; none before what ends the epoch. What is sent back
+            are the parts of it to visit; None means all of it.
         """
         order = self._order(problem, state)
         for piece in cut_order(order, n_pieces):
-            yield piece
-            self._pass(problem, state, piece)
+            for part in (yield piece) or (piece,):
+                self._pass(problem, state, part)
+                state.n_oracle += len(part)
         yield order[:0]
-        state.n_oracle += len(order)
         weighty = problem.sample_weight > 0
         state.estimate = float(problem.sample_weight[weighty] @ state.gaps[weighty])
 

@@ -330,6 +330,23 @@ class Samples:
         found.memory = np.empty(0)
         return found
 
+    def with_divided_costs(self, divisor: float) -> Samples:
+        """Return the same samples with their costs divided by a number.
+
+        Parameters
+        ----------
+        divisor : float
+            The number, above 0.
+
+        Returns
+        -------
+        Samples
+            The samples.
+        """
+        found = copy(self)
+        found.packed = self.packed._replace(costs=self.packed.costs / divisor)
+        return found
+
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
         """Return the scores theta_i = F_i^T w + c_i of a sample.
 

@@ -17,6 +17,7 @@ import pytest
 
 from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM
 from maxmargin.callbacks import Callback
+from maxmargin.domains import Box
 from maxmargin.parallel import (
     Engine,
     ExecutorEngine,
@@ -66,6 +67,8 @@ SOLVERS = {
     "lbfgs": {"objective": "likelihood", "solver": "lbfgs"},
     "frank-wolfe": {"solver": "fw"},
     "cutting-plane": {"solver": "cutting-plane"},
+    "smoothed": {"solver": "smoothed"},
+    "smoothed-likelihood": {"objective": "likelihood", "solver": "smoothed", "domain": Box(-2, 2)},
 }
 
 
@@ -73,6 +76,21 @@ SOLVERS = {
 def test_one_shard_has_the_bits_of_a_fit_without_an_engine(name):
     alone = fit_chains(max_epochs=6, **SOLVERS[name])
     assert same_bits(alone, fit_chains(SerialEngine(1, 1), max_epochs=6, **SOLVERS[name]))
+
+
+@pytest.mark.parametrize("name", ["smoothed", "smoothed-likelihood", "frank-wolfe"])
+def test_sums_over_shards_have_the_same_bits_for_any_number_of_them(name, monkeypatch):
+    divisors, apply = [], worker.Shard.apply
+
+    def note(shard, ability, point, with_outputs, divisor, w):
+        divisors.append(divisor)
+        return apply(shard, ability, point, with_outputs, divisor, w)
+
+    monkeypatch.setattr(worker.Shard, "apply", note)
+    alone = fit_chains(max_epochs=6, **SOLVERS[name])
+    assert same_bits(alone, fit_chains(SerialEngine(3), max_epochs=6, **SOLVERS[name]))
+    assert len(divisors) >= 18
+    assert (len(set(divisors)) > 1) == (name == "smoothed")  # workers divide the costs
 
 
 class DualWatch(Callback):

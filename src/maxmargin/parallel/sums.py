@@ -16,6 +16,8 @@ class SummedProblem(Problem):
     """A problem whose `apply` and `likelihood` are computed shard by shard."""
 
     shards: ShardSet
+    #: costs of the shards are divided by it
+    _divisor = 1.0
     _bounds: np.ndarray
     _whole: object
 
@@ -30,6 +32,13 @@ class SummedProblem(Problem):
         found._bounds = np.cumsum([0, *(int(own.part_ptr[-1]) for own in parts)])
         found.shards = ShardSet(engine, parts, [None] * len(parts))
         found.shards.describe()
+        return found
+
+    def with_divided_costs(self, divisor: float) -> SummedProblem:
+        """Return the same with other costs, which shards divide for themselves."""
+        found = super().with_divided_costs(divisor)
+        assert isinstance(found, SummedProblem)
+        found._whole, found._divisor = found.packed, self._divisor * divisor
         return found
 
     def apply(
@@ -48,7 +57,8 @@ class SummedProblem(Problem):
         def arguments(k: int) -> tuple[object, ...]:
             own = slice(*self._bounds[k : k + 2])
             points = "truth" if is_truth else None if point is None else point[own]
-            return ability, points, out is not None, w[self.shards.records[k].places()]
+            w_own = w[self.shards.records[k].places()]
+            return ability, points, out is not None, self._divisor, w_own
 
         told = self.shards.call("apply", arguments, changes=False)
         if out is not None:

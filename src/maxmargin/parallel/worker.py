@@ -334,11 +334,17 @@ class Shard:
         self.stop()
         return found
 
-    def apply(self, ability: str, point: Any, with_outputs: bool, w: np.ndarray) -> Any:
-        """`Samples.apply`: values, and what the oracle returned if it is asked for."""
+    def apply(
+        self, ability: str, point: Any, with_outputs: bool, divisor: float, w: np.ndarray
+    ) -> Any:
+        """`Samples.apply`: values, and what the oracle returned if it is asked for.
+
+        divisor : of the costs.
+        """
         point = self.problem.truths if isinstance(point, str) else point
         out = np.empty(int(self.problem.part_ptr[-1])) if with_outputs else None
-        return self.problem.apply(ability, w, point, out), out
+        samples = self.problem if divisor == 1.0 else self.problem.with_divided_costs(divisor)
+        return samples.apply(ability, w, point, out), out
 
     def likelihood(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Its shares of the negative log-likelihood and of the gradient, without the penalty."""

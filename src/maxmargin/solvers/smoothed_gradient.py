@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.samples import Samples
 from maxmargin.solvers.base import Requires, Solver, check_counts
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -85,6 +83,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         penalty=False,
         any_domain=True,
         objectives=("margin", "likelihood"),
+        shards="sums",
     )
     state_class = SmoothedGradientState
 
@@ -157,7 +156,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         """One pass of `marginals` at w; its dual value is kept."""
         z, margin = np.empty(int(problem.part_ptr[-1])), problem.objective != "likelihood"
         mu = state.mu if margin else 1.0
-        samples = _scaled(problem, mu) if margin else problem
+        samples = problem.with_divided_costs(mu) if margin else problem
         weight = problem.sample_weight
         smooth = mu * float(
             weight @ samples.apply("marginals", w / mu, point=problem.truths, out=z)
@@ -248,10 +247,3 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
 
     def estimate(self, state: SmoothedGradientState) -> float:
         return state.value - state.bound
-
-
-def _scaled(problem: Problem, mu: float) -> Samples:
-    """The samples with their costs divided by mu."""
-    found = copy(problem)
-    found.packed = problem.packed._replace(costs=problem.packed.costs / mu)
-    return found

@@ -31,7 +31,7 @@ from maxmargin.parallel.engines import WorkerLost
 from maxmargin.parallel.line_search import maximize_in_box
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, OracleCache
+from maxmargin.solvers import BCFW, OracleCache, Perceptron
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
 
@@ -54,7 +54,7 @@ def same_bits(one, two) -> bool:
     columns = ("epoch", "n_oracle", "primal", "dual", "gap", "norm_w")
     rows = [[[getattr(r, c) for c in columns] for r in own.history] for own in (one, two)]
     bits = [(own.w.tobytes(), own.primal, own.dual) for own in (one, two)]
-    return rows[0] == rows[1] and bits[0] == bits[1]
+    return repr(rows[0]) == repr(rows[1]) and repr(bits[0]) == repr(bits[1])  # NaN, too
 
 
 SOLVERS = {
@@ -67,6 +67,9 @@ SOLVERS = {
     "lbfgs": {"objective": "likelihood", "solver": "lbfgs"},
     "frank-wolfe": {"solver": "fw"},
     "cutting-plane": {"solver": "cutting-plane"},
+    "perceptron": {"solver": "perceptron"},
+    "plain-perceptron": {"solver": Perceptron(averaged=False)},
+    "batch-perceptron": {"solver": Perceptron(batch=True)},
     "smoothed": {"solver": "smoothed"},
     "smoothed-likelihood": {"objective": "likelihood", "solver": "smoothed", "domain": Box(-2, 2)},
 }
@@ -113,6 +116,34 @@ def test_shards_share_one_optimum_and_the_dual_never_falls(n_workers, name):
     assert found.dual <= alone.primal + 1e-12
     assert alone.dual <= found.primal + 1e-12
     assert len(found.state.z) == len(alone.state.z)
+
+
+def test_perceptrons_take_the_mean_of_the_workers_weights():
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(20, 5, 4)))
+    y = [np.argmax(x @ rng.normal(size=(4, 3)), axis=1) for x in X]
+
+    def fit(X, y, engine=None, seed=0):
+        solver = Perceptron(averaged=False, max_epochs=1, random_state=seed)
+        return ChainSVM(engine=engine, solver=solver).fit(X, y).result_.w
+
+    one, two = np.random.default_rng(0).spawn(2)
+    halves = fit(X[:10], y[:10], seed=one), fit(X[10:], y[10:], seed=two)
+    found = 2 * fit(X, y, SerialEngine(2, 1))  # steps are n omega long, half of it for each half
+    np.testing.assert_allclose(found, np.mean(halves, axis=0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_perceptrons_on_shards_converge(averaged):
+    X, y = make_chains()
+    weights = np.random.default_rng(0).normal(size=(4, 3))
+    y = [np.argmax(x @ weights, axis=1) for x in X]  # there are weights without mistakes
+    solver = Perceptron(averaged=averaged, max_epochs=200)
+    found = ChainSVM(engine=SerialEngine(3, 2), solver=solver).fit(X, y)
+    assert found.result_.status is Status.CONVERGED
+    assert found.result_.history[-1].train_error == 0.0
+    assert found.score(X, y) >= 0.95
+    assert averaged or found.score(X, y) == 1.0
 
 
 @pytest.mark.parametrize("kind", ["multiclass", "matching"])
@@ -183,7 +214,8 @@ def workers_of(name: str) -> list[psutil.Process]:
 
 
 def test_engines_have_the_same_bits(engine):
-    for options in ({"max_epochs": 3}, {"objective": "likelihood", "solver": "lbfgs"}):
+    others = {"objective": "likelihood", "solver": "lbfgs"}, {"solver": "perceptron"}
+    for options in ({"max_epochs": 3}, *others):
         assert same_bits(expect(**options), fit_chains(engine, **options))
 
 
@@ -237,7 +269,7 @@ def worker_shards():
     return worker._shards
 
 
-@pytest.mark.parametrize("name", ["corrective", "textbook", "sdca", "images"])
+@pytest.mark.parametrize("name", ["corrective", "textbook", "sdca", "images", "perceptron"])
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_lost_workers_change_no_bit(name, n_workers, monkeypatch):
     monkeypatch.setattr(shards, "JOURNAL_BYTES", 1 << 11)  # snapshots of every second epoch or so
@@ -363,7 +395,7 @@ class StopAfter(Callback):
             raise Stop
 
 
-@pytest.mark.parametrize("name", ["corrective", "sdca"])
+@pytest.mark.parametrize("name", ["corrective", "sdca", "perceptron"])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2)])
 def test_a_driver_that_died_goes_on_to_the_same_bits(tmp_path, name, shape):
     options = SOLVERS[name] | {"max_epochs": 5}

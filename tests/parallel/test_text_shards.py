@@ -14,6 +14,7 @@ import pytest
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.parallel import SerialEngine, worker
 from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.result import Status
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.tagging.shards import TextShards
 from maxmargin.tasks.tagging.token_features import TokenFeatures
@@ -78,6 +79,19 @@ def test_several_files_share_the_optimum(tmp_path):
     found = tagger.fit(TextShards(tmp_path)).result_
     assert found.dual <= expected.primal + 1e-9
     assert expected.dual <= found.primal + 1e-9
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_perceptrons_learn_from_files(tmp_path, n_workers):
+    options = {"solver": "perceptron", "max_epochs": 30}
+    expected = SequenceTagger(**options).fit(*make_text())
+    paths = write_files(tmp_path, 1)
+    found = SequenceTagger(**options).fit(TextShards(paths))
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    paths = write_files(tmp_path, 3)
+    tagger = SequenceTagger(engine=SerialEngine(n_workers), **options).fit(TextShards(paths))
+    assert tagger.result_.status is Status.CONVERGED
+    assert tagger.score(*make_text()) == 1.0
 
 
 class Awake(Callback):

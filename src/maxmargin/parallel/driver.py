@@ -83,7 +83,8 @@ class Rounds(Solver[RoundsState]):
 
     In a round every worker visits a piece of its shard's samples, from the same weights. The
     directions of a round are joined by the line search of `join_directions`, so that the dual never
-    decreases, and certificates are sums over all shards.
+    decreases, and certificates are sums over all shards. Solvers without certificates take the mean
+    of the workers' weights.
 
     Parameters
     ----------
@@ -101,6 +102,7 @@ class Rounds(Solver[RoundsState]):
 
     # what the loop asks of any solver is what the one inside says
     requires = property(lambda self: self.solver.requires)
+    certifies = property(lambda self: self.solver.certifies)
     name = property(lambda self: self.solver.name)
     max_epochs = property(lambda self: self.solver.max_epochs)
     tol = property(lambda self: self.solver.tol)
@@ -125,10 +127,11 @@ class Rounds(Solver[RoundsState]):
         files = getattr(problem, "sources", None)
         sources = files or split_problem(problem, self.engine.n_workers)
         rng, self.is_alone = self.generator(), len(sources) == 1
-        self._averages = bool(getattr(self.solver, "averaging", False))
+        averaging = "averaging" if self.certifies else "averaged"
+        self._averages = bool(getattr(self.solver, averaging, False))
         options: dict[str, Any] = {}
         if not self.is_alone and self._averages:
-            options["averaging"] = False  # rounds are averaged here
+            options[averaging] = False  # rounds are averaged here
         if not self.is_alone and hasattr(self.solver, "relaxation"):
             # directions of shards add up like over-relaxed ones
             options["relaxation"] = 1.0
@@ -167,7 +170,8 @@ class Rounds(Solver[RoundsState]):
             first += len(parts)
             shard.begin_from({"z": parts, "w": own.w[shard.places()]})
         own.z = np.empty(0)
-        self._make_exact(problem, own)
+        if self.certifies:
+            self._make_exact(problem, own)
         return own
 
     # -- an epoch ----------------------------------------------------------------------------------
@@ -224,7 +228,10 @@ class Rounds(Solver[RoundsState]):
         else:
             places, changes = [v.places for v in visits], [v.change for v in visits]
             gains, slopes, squares = np.array([(v.gain, v.slope, v.square) for v in visits]).T
-            shares = join_directions(slopes, squares, places, changes, problem.alpha)
+            if self.certifies:
+                shares = join_directions(slopes, squares, places, changes, problem.alpha)
+            else:
+                shares = np.full(len(visits), 1.0 / len(visits))
             state.worth[chosen] += shares * gains
             self._last, self._followed = (chosen, shares, visits), False
         self._round += 1
@@ -252,13 +259,17 @@ class Rounds(Solver[RoundsState]):
         for share, own in zip(shares, visits, strict=True):
             rest = average.correction, float(average.total[0])
             add_direction(own.places, share * own.change, state.w, *rest)
-        if self._averages:  # round k has the weight k
+        if self._averages:  # round k has the weight k, or all have the same
             average.steps[0] += 1.0
-            average.total[0] += average.steps[0]
+            average.total[0] += average.steps[0] if self.certifies else 1.0
         self._followed = True
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: RoundsState) -> list[np.ndarray]:
+        if not self.certifies:
+            self._follow(state)
+            self._fetch_average(state)
+            return self.solver.candidates(problem, state)
         return weights_and_average(problem, state) if self._averages else [state.w]
 
     def _take_candidates(self, problem: Problem, state: RoundsState) -> list[np.ndarray]:
@@ -277,7 +288,7 @@ class Rounds(Solver[RoundsState]):
             state.average.steps[:], state.average.total[:] = found.steps, found.total
 
     def _certified(self, state: RoundsState) -> None:
-        if self._averages:
+        if self._averages and self.certifies:
             state.average = start_average(len(state.w))
             state.new_average = self.is_alone
 
@@ -301,13 +312,22 @@ class Rounds(Solver[RoundsState]):
         return float(sum(state.estimates))
 
     def metrics(self, problem: Problem, state: RoundsState, primal: float) -> dict[str, float]:
-        return dict(zip(_TOTALS, map(float, state.totals), strict=True))
+        known = {} if self.certifies else {"train_error": self._train_error(state)}
+        return known | dict(zip(_TOTALS, map(float, state.totals), strict=True))
+
+    def _train_error(self, state: RoundsState) -> float:
+        shares = state.calls / max(state.calls.sum(), 1)
+        return float(shares @ state.estimates) if state.epoch else float("nan")
+
+    def _has_converged(self, state: RoundsState) -> bool:
+        return not self.certifies and self._train_error(state) == 0.0
 
     def _finalize(self, problem: Problem, state: RoundsState) -> None:
         self._hand_out(state)
         self._follow(state)
         self._fetch_average(state)
-        self._make_exact(problem, state)
+        if self.certifies:
+            self._make_exact(problem, state)
         self._is_final = True
 
     def _make_exact(self, problem: Problem, state: RoundsState) -> None:

@@ -209,7 +209,7 @@ class Shard:
             self.rest = solver.rounds(problem, state, self.n_pieces)
             self.order = next(self.rest)
         before = state.w.copy() if self.is_alone else self.base
-        if not self.is_alone:
+        if not self.is_alone and self.solver.certifies:
             self.noted = _Noted(problem, state, self.order)
         self.n_parts = self.n_left_out = 0
         self.order = self.rest.send(None if limit is None else self._parts_within(limit))
@@ -218,10 +218,12 @@ class Shard:
         at, change, sums = np.empty(len(before), np.uint32), np.empty(len(before)), np.empty(2)
         count = collect_changes(state.w, before, at, change, sums)
         at, change, gain = at[:count].copy(), change[:count].copy(), 0.0
-        if self.noted is not None:
-            self.moved, gain = (at, change), self.noted.gain(problem, state)
-        else:
+        if self.is_alone:
             change = state.w[at]
+        else:
+            self.moved = at, change
+        if self.noted is not None:
+            gain = self.noted.gain(problem, state)
         rest = gain, gain - problem.alpha * sums[0], sums[1], time.perf_counter() - begun
         ending = len(self.order) == 0, self.n_parts, self.n_left_out
         return Visit(self.touched[at], change, *rest, *ending)

@@ -11,7 +11,7 @@ from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Requires, Solver
+from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
 from maxmargin.solvers.domain_steps import (
     AverageState,
     carry_weights,
@@ -39,6 +39,9 @@ class Perceptron(Solver[PerceptronState]):
     without mistakes ends the run as converged. In a domain w is projected after each update;
     averages are inside, too, because it is convex.
 
+    On the shards of an engine, workers start each round from the mean of their weights, and the
+    average is over rounds.
+
     Parameters
     ----------
     averaged : bool, default=True
@@ -48,7 +51,8 @@ class Perceptron(Solver[PerceptronState]):
 
     References
     ----------
-    Collins, EMNLP 2002.
+    - Collins, EMNLP 2002.
+    - McDonald, Hall, Mann, NAACL 2010 (shards).
     """
 
     name: ClassVar[str] = "perceptron"
@@ -56,7 +60,9 @@ class Perceptron(Solver[PerceptronState]):
         "Structured perceptron: adds what the truth has and the prediction lacks; no penalty"
         " and no bound."
     )
-    requires: ClassVar[Requires] = Requires(penalty=False, any_domain=True, has_objective=False)
+    requires: ClassVar[Requires] = Requires(
+        penalty=False, any_domain=True, has_objective=False, shards="rounds"
+    )
     certifies: ClassVar[bool] = False
     state_class = PerceptronState
 
@@ -100,15 +106,30 @@ class Perceptron(Solver[PerceptronState]):
         return own
 
     def epoch(self, problem: Problem, state: PerceptronState) -> None:
-        self._prepare(problem, state)
-        mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
-        state.n_oracle += problem.n
-        # samples without weight are no reason to go on
-        state.train_error = mistakes / np.count_nonzero(problem.sample_weight)
+        for _ in self.rounds(problem, state):
+            pass
 
-    def _online(self, problem: Problem, state: PerceptronState) -> int:
-        order = state.rng.permutation(problem.n)
+    def rounds(
+        self, problem: Problem, state: PerceptronState, n_pieces: int | None = None
+    ) -> Pieces:
+        """Run one epoch in pieces, between which w may be moved by others; see `BCFW.rounds`."""
+        self._prepare(problem, state)
+        order = np.arange(problem.n) if self.batch else state.rng.permutation(problem.n)
+        # samples without weight are no reason to go on
         order = order[problem.sample_weight[order] > 0]
+        mistakes = len(order)  # those not visited are not known to be right
+        if self.batch:
+            yield order
+            mistakes = self._batch(problem, state)
+        else:
+            for piece in cut_order(order, n_pieces):
+                for part in (yield piece) or (piece,):
+                    mistakes += self._online(problem, state, part) - len(part)
+        yield order[:0]
+        state.n_oracle += problem.n
+        state.train_error = mistakes / len(order)
+
+    def _online(self, problem: Problem, state: PerceptronState, order: np.ndarray) -> int:
         limits = problem.weight_limits
         if limits is not None and limits.radius == np.inf:
             return self._steps(problem, order, carry_weights(state.w, limits, state.average))
@@ -158,6 +179,10 @@ class Perceptron(Solver[PerceptronState]):
         self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.sample_weight > 0)))
+
+    def estimate(self, state: PerceptronState) -> float:
+        # there is no gap, but what is 0 once it has converged
+        return state.train_error
 
     def _has_converged(self, state: PerceptronState) -> bool:
         return state.train_error == 0.0

@@ -351,7 +351,8 @@ class Problem(Samples):
         rows = slice(int(old.row_ptr[first]), int(old.row_ptr[last]))
         entries = slice(int(old.indptr[rows.start]), int(old.indptr[rows.stop]))
         row_ptr, width = cut(old.row_ptr, old.width)
-        block_ptr, block_start, block_width = cut(old.block_ptr, old.block_start, old.block_width)
+        groups = len(old.group_width)
+        blocks = slice(*(int(old.block_ptr[groups * i]) for i in (first, last)))
         layout_ptr, layouts = cut(old.layout_ptr, old.layouts)
         (part_ptr,) = cut(old.part_ptr)
         costs, cost_start = old.costs, old.cost_start
@@ -361,10 +362,11 @@ class Problem(Samples):
             costs = costs[self.parts(first, last)]
         found.packed = PackedSamples(
             layout_ptr=layout_ptr, layouts=layouts, part_ptr=part_ptr, row_ptr=row_ptr, width=width,
-            indptr=old.indptr[rows.start : rows.stop + 1] - entries.start, index=old.index[entries],
-            global_index=old.global_index[entries], value=old.value[entries], block_ptr=block_ptr,
-            block_start=block_start, block_width=block_width, costs=costs, cost_start=cost_start,
-            weight=old.weight[first:last],
+            shift=old.shift[rows], indptr=old.indptr[rows.start : rows.stop + 1] - entries.start,
+            index=old.index[entries], index_high=old.index_high[entries], value=old.value[entries],
+            block_ptr=old.block_ptr[groups * first : groups * last + 1] - blocks.start,
+            block_start=old.block_start[blocks], group_width=old.group_width, costs=costs,
+            cost_start=cost_start, weight=old.weight[first:last],
         )  # fmt: skip
         found.layouts, found.part_ptr, found.first = self.layouts[first:last], part_ptr, first
         found.truths = Points(*cut(self.truths.ptr, self.truths.part, self.truths.value))

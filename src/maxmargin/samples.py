@@ -25,7 +25,7 @@ from maxmargin._numba.packed_samples import (
 )
 from maxmargin._numba.passes.batch import apply_range
 from maxmargin.exceptions import InfeasibleError, SampleError
-from maxmargin.features.base import Group, PackedFeatures, pack
+from maxmargin.features.base import Group, PackedFeatures, local_sizes, pack
 from maxmargin.losses.packed_costs import pack_costs
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.constraints import part_score
@@ -299,10 +299,9 @@ class Samples:
     def _sizes(self) -> tuple[int, int, int, int]:
         """Parts, local weights, floats and integers of work space that the largest sample needs."""
         work = [self.oracle.scratch(layout) for layout in set(self.layouts)]
-        widths = np.concatenate([[0], np.cumsum(self.packed.block_width, dtype=np.int64)])
         return (
             int(np.diff(self.part_ptr).max()),
-            int(np.diff(widths[self.packed.block_ptr]).max()),
+            int(local_sizes(self.packed).max()),
             max(floats for floats, _ in work),
             max(ints for _, ints in work),
         )

@@ -13,7 +13,7 @@ from contract.problems import graph_map, tree_map
 from maxmargin import Graph
 from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
-from maxmargin.features.base import join_packed, pack, part_features
+from maxmargin.features.base import Group, join_packed, pack, part_features, weight_places
 from maxmargin.problem import Problem
 from maxmargin.samples import Samples
 from maxmargin.structures import Finite, GraphCut, Structure, Tree, TreeLayout
@@ -198,10 +198,14 @@ def test_local_weights_are_the_stretches_that_a_sample_touches(case, touched):
     X[0][rng.integers(3, size=touched), rng.permutation(40)[:touched]] = 1.0
     X[1][0, 7] = 1.0
     problem = build(case, X)
-    packed = problem.packed
+    packed, places = problem.packed, weight_places(problem.packed)
+    n_groups = len(packed.group_width)
+    shift = packed.shift if len(packed.shift) else np.zeros(len(packed.width), dtype=int)
     for i in range(2):
-        runs = range(packed.block_ptr[i], packed.block_ptr[i + 1])
-        stretches = [np.arange(packed.block_width[b]) + packed.block_start[b] for b in runs]
+        ends = packed.block_ptr[n_groups * i : n_groups * (i + 1) + 1]
+        widths = np.repeat(packed.group_width, np.diff(ends))
+        starts = packed.block_start[ends[0] : ends[-1]].astype(int)
+        stretches = [start + np.arange(n) for start, n in zip(starts, widths, strict=True)]
         global_of = np.concatenate([*stretches, np.empty(0, dtype=int)])
         assert len(np.unique(global_of)) == len(
             global_of
@@ -209,8 +213,9 @@ def test_local_weights_are_the_stretches_that_a_sample_touches(case, touched):
         rows = range(packed.row_ptr[i], packed.row_ptr[i + 1])
         for r in rows:
             for e in range(packed.indptr[r], packed.indptr[r + 1]):
-                own = global_of[packed.index[e] : packed.index[e] + packed.width[r]]
-                assert np.array_equal(own, packed.global_index[e] + np.arange(packed.width[r]))
+                first = shift[r] + int(packed.index[e]) * packed.width[r]
+                own = global_of[first : first + packed.width[r]]
+                assert np.array_equal(own, places[e] + np.arange(packed.width[r]))
         used = np.flatnonzero(case.matrix(X[i]).any(axis=1))
         assert np.isin(used, global_of).all()
         if (X[i].any(axis=0)).sum() <= 18:
@@ -365,7 +370,7 @@ def test_rows_of_few_columns_are_packed_without_a_copy(bias):
     rows = Rows(sparse.csr_array(sparse.random(16, 3, 0.7, random_state=1)), lengths)
     features = PartFeatures(bias)
     shared = features.pack(rows, 1, lengths)
-    assert np.shares_memory(shared.index, shared.global_index)
+    assert len(shared.block_start) == 3 * (3 + bias)
     assert bias or np.shares_memory(shared.value, rows.matrix.data)
     copied = join_packed(
         pack(features.groups(rows.part(i, i + 1), 1, lengths[i : i + 1]), shared.dim)
@@ -380,4 +385,59 @@ def test_rows_of_few_columns_are_packed_without_a_copy(bias):
     # of many columns each sample has its own
     wide = Rows(sparse.csr_array(sparse.random(16, 300, 0.1, random_state=1)), lengths)
     own = PartFeatures().pack(wide, 1, lengths)
-    assert not np.shares_memory(own.index, own.global_index)
+    assert not np.shares_memory(own.value, wide.matrix.data)
+
+
+@pytest.mark.parametrize("largest_first", [False, True])
+def test_samples_may_touch_more_columns_than_16_bits_can_number(largest_first):
+    rng = np.random.default_rng(0)
+    large = sparse.csr_array(sparse.random(4, 200_000, 0.1, random_state=1))
+    X = [large, sparse.csr_array(sparse.random(2, 200_000, 1e-4, random_state=2))]
+    X, labels = X if largest_first else X[::-1], 3
+    lengths = np.array([x.shape[0] for x in X])
+    rows = Rows(sparse.csr_array(sparse.vstack(X, format="csr")), lengths)
+    features = LabelConjoined()
+    n_parts = labels * lengths + labels**2
+    whole = features.pack(rows, labels, n_parts)
+    joined = join_packed(
+        pack(features.groups(rows.part(i, i + 1), labels, n_parts[i : i + 1]), whole.dim)
+        for i in range(2)
+    )
+    assert len(whole.index_high) == len(whole.index)
+    assert whole.index_high.max() == 1
+    w = rng.normal(size=whole.dim)
+    for packed in (whole, joined):
+        samples = Samples(Finite(), [(int(n),) for n in n_parts], packed)
+        found = np.concatenate([samples.scores(w, i) for i in range(2)])
+        assert np.allclose(found, part_features(packed, whole.dim) @ w, rtol=0, atol=1e-12)
+        columns = rows.matrix.shape[1]
+        nodes = rows.matrix @ w[: columns * labels].reshape(columns, labels)
+        nodes += w[columns * labels : (columns + 1) * labels]  # bias
+        nodes[np.cumsum(lengths) - lengths] += w[(columns + 1) * labels : (columns + 2) * labels]
+        nodes[np.cumsum(lengths) - 1] += w[(columns + 2) * labels : (columns + 3) * labels]
+        starts = np.cumsum(n_parts) - n_parts
+        for i, own in enumerate(np.split(nodes, np.cumsum(lengths)[:-1])):
+            assert np.allclose(found[starts[i] : starts[i] + own.size], own.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize("widths", [[[2], [2, 3]], [[3, 2], [2]], [[2], [4], [2, 4], [5]]])
+def test_parts_that_lack_groups_are_joined(widths):
+    rng = np.random.default_rng(0)
+
+    def make(own):
+        base, groups = 0, []
+        for width in own:
+            matrix = sparse.csr_array(sparse.random(4, 5, 0.4, random_state=rng))
+            groups.append(Group(matrix, np.array([1, 3]), width, base))
+            base += 5 * width
+        return pack(groups, 40)
+
+    parts = [make(own) for own in widths]
+    expected = sparse.vstack([part_features(part, 40) for part in parts]).toarray()
+    n_parts = np.concatenate([np.diff(part.part_ptr) for part in parts])
+    joined = join_packed(iter(parts))
+    assert np.array_equal(part_features(joined, 40).toarray(), expected)
+    samples = Samples(Finite(), [(int(n),) for n in n_parts], joined)
+    w = rng.normal(size=40)
+    found = np.concatenate([samples.scores(w, i) for i in range(samples.n)])
+    assert np.allclose(found, expected @ w, rtol=0, atol=1e-14)

@@ -38,6 +38,7 @@ types: Any = _Types()
 FLOATS = types.Array(types.float64, 1, "C")
 INTS = types.Array(types.int64, 1, "C")
 SHORTS = types.Array(types.int32, 1, "C")
+HALVES = types.Array(types.uint16, 1, "C")
 PLACES = types.Array(types.uint32, 1, "C")
 
 # Every ability of a structure has this one signature:

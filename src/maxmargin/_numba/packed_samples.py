@@ -5,11 +5,12 @@ A sample is a list of *rows*. Row r owns `width[r]` consecutive parts; each of i
 labels is a row of width K, a table of transitions shared by all positions is one row of width
 K * K with the single feature 1, a part with features of its own is a row of width 1.
 
-`index` points into the sample's *local* weights: the stretches of the weight vector that the
-sample touches, copied side by side (`block_start`, `block_width`). A sample of a text problem with
-ten million weights thus works on a few thousand numbers that stay in the processor's cache.
-`global_index` is the same place in the whole weight vector, for steps that touch a few parts only.
-`value` is empty where all values are 1, as those of text features are.
+The weights of one column of a group of rows are a *block*, as long as the group's rows are wide. A
+non-zero says by `index` which of its sample's blocks it is of, and `block_start` where that begins
+in the weight vector. The sample's *local* weights are its blocks copied side by side, group by
+group: a sample of a text problem with ten million weights thus works on a few thousand numbers that
+stay in the processor's cache. `value` is empty where all values are 1, as those of text features
+are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from maxmargin._numba.compile import (
     FLOATS,
+    HALVES,
     INTS,
     PLACES,
     POINTER,
@@ -33,20 +35,23 @@ from maxmargin._numba.compile import (
 
 
 class PackedSamples(NamedTuple):
-    """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry per row + 1."""
+    """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry per row + 1, and
+    block_ptr, with one per group of each sample + 1.
+    """
 
     layout_ptr: np.ndarray
     layouts: np.ndarray
     part_ptr: np.ndarray
     row_ptr: np.ndarray
     width: np.ndarray
+    shift: np.ndarray  # (n_rows,) the blocks of a row begin at shift + width * number; or empty: 0
     indptr: np.ndarray
-    index: np.ndarray
-    global_index: np.ndarray
+    index: np.ndarray  # number of the block among those of the sample, its low 16 bits
+    index_high: np.ndarray  # its high 16 bits; empty if all of them are 0
     value: np.ndarray
-    block_ptr: np.ndarray
-    block_start: np.ndarray
-    block_width: np.ndarray
+    block_ptr: np.ndarray  # blocks of group g in sample i begin at block_ptr[n_groups * i + g]
+    block_start: np.ndarray  # places in the weight vector; they rise within a group
+    group_width: np.ndarray  # (n_groups,)
     costs: np.ndarray  # c, -inf on forbidden parts: of all parts, or of those rows that differ
     cost_start: np.ndarray  # (n_rows,) where a row's begin, -1 for zeros; empty: of all parts
     weight: np.ndarray  # (n,) omega
@@ -82,8 +87,7 @@ class Workspace(NamedTuple):
 PACKED = tuple_type(
     PackedSamples,
     dict.fromkeys(PackedSamples._fields, INTS)
-    | {"width": SHORTS, "index": SHORTS, "block_width": SHORTS}
-    | {"global_index": PLACES, "block_start": PLACES}
+    | {"width": SHORTS, "index": HALVES, "index_high": HALVES, "block_start": PLACES}
     | dict.fromkeys(("value", "costs", "weight"), FLOATS),
 )
 POINTS = tuple_type(Points, {"ptr": INTS, "part": SHORTS, "value": FLOATS})
@@ -92,26 +96,68 @@ WORKSPACE = tuple_type(
 )
 
 
+# -- blocks --------------------------------------------------------------------------------------
+@compile_inlined
+def block_number(index, high, e):
+    """Number of the block of a non-zero among those of its sample."""
+    number = np.int64(index[e])
+    return number | np.int64(high[e]) << 16 if len(high) > 0 else number
+
+
+@compile_inlined
+def first_block(packed, i):
+    """Where the blocks of sample i begin."""
+    return packed.block_ptr[len(packed.group_width) * i]
+
+
+@compile_inlined
+def shift_of(packed, r):
+    """Where in the local weights the blocks of row r would begin, were all as wide."""
+    return packed.shift[r] if len(packed.shift) > 0 else 0
+
+
+@compile_inlined
+def blocks_of_group(packed, i, g):
+    """The width of a group's blocks, where those of sample i begin, and where they end."""
+    place = len(packed.group_width) * i + g
+    return packed.group_width[g], packed.block_ptr[place], packed.block_ptr[place + 1]
+
+
+@compile_inlined
+def runs_of_group(packed, i, g):
+    """The same for runs of blocks: all in one, if they stand side by side in the weight vector.
+
+    One long copy is faster than many short ones.
+    """
+    width, first, last = blocks_of_group(packed, i, g)
+    if last > first:
+        reach = np.int64(packed.block_start[last - 1]) - np.int64(packed.block_start[first])
+        if reach == width * (last - 1 - first):
+            width, last = width * (last - first), first + 1
+    return width, first, last
+
+
 @compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
 def gather_weights(packed, i, w, local):
     """Copy the weights that sample i touches to `local`."""
     n = 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        width = np.int64(packed.block_width[b])
-        target = local[n : n + width]
-        start = np.int64(packed.block_start[b])
-        origin = w[start : start + width]
-        for k in range(width):
-            target[k] = origin[k]
-        n += width
+    for g in range(len(packed.group_width)):
+        width, first, last = runs_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            target, origin = local[n : n + width], w[start : start + width]
+            for k in range(width):
+                target[k] = origin[k]
+            n += width
 
 
 @compile_internal(types.int64(PACKED, types.int64))
 def local_size(packed, i):
     """How many weights sample i touches."""
     n = 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        n += packed.block_width[b]
+    for g in range(len(packed.group_width)):
+        width, first, last = blocks_of_group(packed, i, g)
+        n += width * (last - first)
     return n
 
 
@@ -119,29 +165,31 @@ def local_size(packed, i):
 def scatter_weights(packed, i, local, scale, w):
     """Add to w: scale * local on the weights that sample i touches."""
     n = 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        width = np.int64(packed.block_width[b])
-        origin = local[n : n + width]
-        start = np.int64(packed.block_start[b])
-        target = w[start : start + width]
-        for k in range(width):
-            target[k] += scale * origin[k]
-        n += width
+    for g in range(len(packed.group_width)):
+        width, first, last = runs_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            target, origin = w[start : start + width], local[n : n + width]
+            for k in range(width):
+                target[k] += scale * origin[k]
+            n += width
 
 
+# -- scores and sums of features -----------------------------------------------------------------
 @compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
 def write_part_scores(packed, i, local, theta):
     """Let theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
-    value, index = packed.value, packed.index
+    value, index, high = packed.value, packed.index, packed.index_high
     is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
-        width = np.int64(packed.width[r])
+        width, shift = np.int64(packed.width[r]), shift_of(packed, r)
         e, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             total = 0.0
             for f in range(e, stop):
-                total += (1.0 if is_one else value[f]) * local[index[f]]
+                weight = local[shift + block_number(index, high, f)]
+                total += weight if is_one else value[f] * weight
             theta[part] = total
             part += 1
             continue
@@ -150,10 +198,14 @@ def write_part_scores(packed, i, local, theta):
         for k in range(width):
             scores[k] = 0.0
         while e + 3 < stop:
-            a = local[index[e] : index[e] + width]
-            b = local[index[e + 1] : index[e + 1] + width]
-            c = local[index[e + 2] : index[e + 2] + width]
-            d = local[index[e + 3] : index[e + 3] + width]
+            first = shift + width * block_number(index, high, e)
+            a = local[first : first + width]
+            first = shift + width * block_number(index, high, e + 1)
+            b = local[first : first + width]
+            first = shift + width * block_number(index, high, e + 2)
+            c = local[first : first + width]
+            first = shift + width * block_number(index, high, e + 3)
+            d = local[first : first + width]
             if is_one:
                 for k in range(width):
                     scores[k] += (a[k] + b[k]) + (c[k] + d[k])
@@ -164,7 +216,8 @@ def write_part_scores(packed, i, local, theta):
             e += 4
         while e < stop:
             va = 1.0 if is_one else value[e]
-            a = local[index[e] : index[e] + width]
+            first = shift + width * block_number(index, high, e)
+            a = local[first : first + width]
             for k in range(width):
                 scores[k] += va * a[k]
             e += 1
@@ -174,17 +227,18 @@ def write_part_scores(packed, i, local, theta):
 def add_feature_sums(packed, i, z, local):
     """Let local += F_i z; a row where z is zero costs a look, one with few non-zeros only those."""
     part = 0
-    value, index = packed.value, packed.index
+    value, index, high = packed.value, packed.index, packed.index_high
     is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
-        width = np.int64(packed.width[r])
+        width, shift = np.int64(packed.width[r]), shift_of(packed, r)
         first, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             share = z[part]
             part += 1
             if share != 0.0:
                 for e in range(first, stop):
-                    local[index[e]] += share * (1.0 if is_one else value[e])
+                    place = shift + block_number(index, high, e)
+                    local[place] += share * (1.0 if is_one else value[e])
             continue
         row = z[part : part + width]
         part += width
@@ -197,14 +251,16 @@ def add_feature_sums(packed, i, z, local):
         if stop <= first + 1 or 4 * count > width:
             for e in range(first, stop):
                 v = 1.0 if is_one else value[e]
-                target = local[index[e] : index[e] + width]
+                place = shift + width * block_number(index, high, e)
+                target = local[place : place + width]
                 for k in range(width):
                     target[k] += v * row[k]
             continue
         for k in range(width):
             if row[k] != 0.0:
                 for e in range(first, stop):
-                    local[index[e] + k] += row[k] * (1.0 if is_one else value[e])
+                    place = shift + width * block_number(index, high, e) + k
+                    local[place] += row[k] * (1.0 if is_one else value[e])
                 count -= 1
                 if count == 0:
                     break

@@ -17,7 +17,7 @@ from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
 
-_INT32, _UINT32 = 2**31, 2**32
+_UINT16, _INT32, _UINT32 = 2**16, 2**31, 2**32
 #: rows that are packed together; what is needed on the way to the packed form grows with them
 ROWS_AT_A_TIME = 1 << 14
 
@@ -46,9 +46,9 @@ class Group(NamedTuple):
 class PackedFeatures(NamedTuple):
     """Rows of n samples as flat arrays for compiled code.
 
-    A row owns `width` consecutive parts; each of its non-zeros adds value * weights[index : index +
-    width] to their scores. The local weights of a sample are the blocks of the weight vector that
-    it uses, side by side.
+    A row owns `width` consecutive parts; each of its non-zeros adds its value times a block of
+    `width` weights to their scores. The local weights of a sample are the blocks that it uses, side
+    by side: first those of the first group of rows, and so on.
 
     Parameters
     ----------
@@ -56,16 +56,22 @@ class PackedFeatures(NamedTuple):
         First row of each sample.
     width : ndarray of shape (n_rows,)
         Number of parts of each row.
+    shift : ndarray of shape (n_rows,) or (0,)
+        What to add to width times the number of a block for its position among the local weights;
+        empty if that is 0 in all rows.
     indptr : ndarray of shape (n_rows + 1,)
         First non-zero of each row.
-    index, global_index : ndarray of shape (n_nonzeros,)
-        Position of the first weight of each non-zero among the local weights and among all weights.
+    index, index_high : ndarray of shape (n_nonzeros,), the second maybe (0,)
+        Number of each non-zero's block among the blocks of its sample: the low 16 bits and the high
+        ones, empty if all of these are 0.
     value : ndarray of shape (n_nonzeros,) or (0,)
         Values of the non-zeros; empty if all of them are 1.
-    block_ptr : ndarray of shape (n_samples + 1,)
-        First block of each sample.
-    block_start, block_width : ndarray of shape (n_blocks,)
-        Position of each block in the weight vector, and its length.
+    block_ptr : ndarray of shape (n_samples * n_groups + 1,)
+        First block of each group in each sample.
+    block_start : ndarray of shape (n_blocks,)
+        Position of each block in the weight vector.
+    group_width : ndarray of shape (n_groups,)
+        Length of the blocks of each group.
     part_ptr : ndarray of shape (n_samples + 1,)
         First part of each sample.
     dim : int
@@ -74,13 +80,14 @@ class PackedFeatures(NamedTuple):
 
     row_ptr: np.ndarray
     width: np.ndarray
+    shift: np.ndarray
     indptr: np.ndarray
     index: np.ndarray  # type: ignore[assignment]  # the name in compiled code; hides tuple.index
-    global_index: np.ndarray
+    index_high: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
     block_start: np.ndarray
-    block_width: np.ndarray
+    group_width: np.ndarray
     part_ptr: np.ndarray
     dim: int
 
@@ -218,7 +225,7 @@ class FeatureMap(Checked, BaseEstimator):
 
 
 def share_rows(group: Group, dim: int) -> PackedFeatures | None:
-    """Pack rows of width 1 without a copy: each sample's own weights are all columns.
+    """Pack rows of width 1 without a copy of values: each sample's own weights are all columns.
 
     None if samples have fewer non-zeros than there are columns, of which each would gather all.
     """
@@ -226,18 +233,18 @@ def share_rows(group: Group, dim: int) -> PackedFeatures | None:
     matrix, counts, width, base = _checked(0, group, n, dim)
     if width != 1 or base != 0 or matrix.shape[1] * n > matrix.nnz:
         return None
-    index = _columns(matrix)
-    rows = _pointers(counts)
+    rows, columns = _pointers(counts), matrix.shape[1]
     return PackedFeatures(
         row_ptr=rows,
         width=np.ones(matrix.shape[0], dtype=np.int32),
+        shift=np.empty(0, dtype=np.int64),
         indptr=matrix.indptr.astype(np.int64),
-        index=index,
-        global_index=index.view(np.uint32),
+        index=matrix.indices.astype(np.uint16),
+        index_high=(matrix.indices >> 16 if columns > _UINT16 else np.empty(0)).astype(np.uint16),
         value=np.empty(0) if _is_one(matrix.data) else matrix.data.astype(np.float64, copy=False),
-        block_ptr=np.arange(n + 1),
-        block_start=np.zeros(n, dtype=np.uint32),
-        block_width=np.full(n, matrix.shape[1], dtype=np.int32),
+        block_ptr=columns * np.arange(n + 1),
+        block_start=np.tile(np.arange(columns, dtype=np.uint32), n),
+        group_width=np.ones(1, dtype=np.int64),
         part_ptr=rows,
         dim=dim,
     )
@@ -272,16 +279,49 @@ def join_packed(parts: Iterable[PackedFeatures]) -> PackedFeatures:
     parts = iter(parts)
     total = next(parts)
     for part in parts:
-        if len(part.value) and not len(total.value):
-            total = total._replace(value=np.ones(len(total.index)))
+        total, part = _with_same_groups(total, part)
+        total, part = _with_fields_of(total, part), _with_fields_of(part, total)
         for name in ("row_ptr", "indptr", "block_ptr", "part_ptr"):
             old = getattr(total, name)
             append_in_place(old, getattr(part, name)[1:] + old[-1])
-        value = feature_values(part) if len(total.value) else part.value
-        append_in_place(total.value, value)
-        for name in ("width", "index", "global_index", "block_start", "block_width"):
+        for name in ("width", "shift", "index", "index_high", "value", "block_start"):
             append_in_place(getattr(total, name), getattr(part, name))
     return total
+
+
+def _with_fields_of(part: PackedFeatures, other: PackedFeatures) -> PackedFeatures:
+    """The same, with what is left out in it, but not in the other part."""
+    n_entries, n_rows = len(part.index), len(part.width)
+    if len(other.value) and not len(part.value):
+        part = part._replace(value=np.ones(n_entries))
+    if len(other.index_high) and not len(part.index_high):
+        part = part._replace(index_high=np.zeros(n_entries, dtype=np.uint16))
+    if len(other.shift) and not len(part.shift):
+        part = part._replace(shift=np.zeros(n_rows, dtype=np.int64))
+    return part
+
+
+def _with_same_groups(
+    one: PackedFeatures, other: PackedFeatures
+) -> tuple[PackedFeatures, PackedFeatures]:
+    """Two parts with the groups of both: those that are only in one have no rows in the other."""
+    a, b = one.group_width.tolist(), other.group_width.tolist()
+    if a == b:
+        return one, other
+    places = [k for k in range(len(a)) if a[k : k + len(b)] == b]
+    if a == b[: len(a)]:
+        widths, first = b, 0
+    else:
+        widths, first = (a, places[0]) if places else (a + b, len(a))
+    return _with_groups(one, widths, 0), _with_groups(other, widths, first)
+
+
+def _with_groups(packed: PackedFeatures, widths: list[int], first: int) -> PackedFeatures:
+    """The same among groups of these widths, where its own begin at `first`."""
+    n, own = len(packed.part_ptr) - 1, len(packed.group_width)
+    counts = np.zeros((n, len(widths)), dtype=np.int64)
+    counts[:, first : first + own] = np.diff(packed.block_ptr).reshape(n, own)
+    return packed._replace(block_ptr=_pointers(counts.ravel()), group_width=np.array(widths))
 
 
 def part_features(packed: Any, dim: int) -> sparse.csr_array:
@@ -296,9 +336,25 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
     own = counts[row]
     indptr = np.concatenate([[0], np.cumsum(own)])
     entry = np.arange(indptr[-1]) + np.repeat(packed.indptr[:-1][row] - indptr[:-1], own)
-    columns = packed.global_index[entry].astype(np.int64) + np.repeat(within, own)
+    columns = weight_places(packed)[entry].astype(np.int64) + np.repeat(within, own)
     value = feature_values(packed)[entry]
     return sparse.csr_array((value, columns, indptr), shape=(len(row), dim))
+
+
+def weight_places(packed: Any) -> np.ndarray:
+    """Position of the first weight of all non-zeros among all weights, (n_nonzeros,)."""
+    first = packed.block_ptr[: -1 : len(packed.group_width)]
+    entries = np.diff(packed.indptr[packed.row_ptr])
+    block = np.repeat(first, entries) + packed.index
+    if len(packed.index_high):
+        block += packed.index_high.astype(np.int64) << 16
+    return packed.block_start[block]
+
+
+def local_sizes(packed: Any) -> np.ndarray:
+    """How many weights each sample touches, (n_samples,)."""
+    widths = packed.group_width
+    return np.diff(packed.block_ptr).reshape(-1, len(widths)) @ widths
 
 
 def feature_values(packed: Any) -> np.ndarray:
@@ -313,7 +369,8 @@ def scale_weights(packed: PackedFeatures, which: range, factor: float) -> Packed
     """
     if not len(which) or factor == 1.0:
         return packed
-    own = (packed.global_index >= which.start) & (packed.global_index < which.stop)
+    places = weight_places(packed)
+    own = (places >= which.start) & (places < which.stop)
     return packed._replace(value=feature_values(packed) * np.where(own, factor, 1.0))
 
 
@@ -362,29 +419,34 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
-    index = np.empty(indptr[-1], dtype=np.int32)
-    global_index = np.empty(indptr[-1], dtype=np.uint32)
+    blocks = np.sum([np.diff(ptr) for _, ptr, _ in local], axis=0)
+    index = np.empty(indptr[-1], dtype=np.uint16)
+    high = np.empty(indptr[-1] if blocks.max(initial=0) > _UINT16 else 0, dtype=np.uint16)
     all_one = all(_is_one(group.matrix.data) for group in groups)
     value = np.empty(0 if all_one else indptr[-1])
     width = np.empty(row_ptr[-1], dtype=np.int32)
+    group_width = np.array([group.width for group in groups])
+    shift = np.empty(row_ptr[-1] if np.ptp(group_width) else 0, dtype=np.int64)
     place = np.zeros(n, dtype=np.int64)
+    number = np.zeros(n, dtype=np.int64)
     offset = np.zeros(n, dtype=np.int64)
-    for group, (numbers, size, *_) in zip(groups, local, strict=True):
+    for group, (numbers, ptr, _) in zip(groups, local, strict=True):
         matrix = group.matrix
         packing.place_rows(
-            _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix),
+            _pointers(group.counts), matrix.indptr.astype(np.int64),
             np.empty(0) if all_one else matrix.data.astype(np.float64, copy=False),
-            numbers, offset, place, group.width, group.base,
-            row_ptr, width, indptr, index, global_index, value,
+            numbers, number, offset, place, group.width,
+            row_ptr, width, shift, indptr, index, high, value,
         )  # fmt: skip
         place = place + group.counts
-        offset = offset + size * group.width
+        number = number + np.diff(ptr)
+        offset = offset + np.diff(ptr) * group.width
     if n and offset.max() > np.iinfo(np.int32).max:
         raise ValueError("a single sample touches more than 2**31 weights")
-    block_ptr, block_start, block_width = _weight_blocks(groups, local)
+    block_ptr, block_start = _weight_blocks(groups, local)
     part_ptr = _pointers(np.sum([group.counts * group.width for group in groups], axis=0))
     return PackedFeatures(
-        row_ptr, width, indptr, index, global_index, value, block_ptr, block_start, block_width,
+        row_ptr, width, shift, indptr, index, high, value, block_ptr, block_start, group_width,
         part_ptr, dim,
     )  # fmt: skip
 
@@ -422,18 +484,16 @@ def _columns(matrix: sparse.csr_array) -> np.ndarray:
 
 
 def _localise(group: Group) -> tuple[np.ndarray, ...]:
+    """Numbers of the entries' columns among those of their samples, and these, sample by sample."""
     matrix, n = group.matrix, len(group.counts)
     entry_ptr = matrix.indptr.astype(np.int64)[_pointers(group.counts)]
     columns = _columns(matrix)
     numbers = np.empty(len(columns), dtype=np.int32)
-    size = np.empty(n, dtype=np.int64)
-    run_ptr = np.empty(n + 1, dtype=np.int64)
-    runs = np.empty((2, len(columns) + n), dtype=np.int32)
+    ptr = np.empty(n + 1, dtype=np.int64)
+    listed = np.empty(2 * len(columns), dtype=np.int32)
     stamp = np.full(matrix.shape[1], -1, dtype=np.int64)
-    total = packing.number_local_columns(
-        entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1]
-    )
-    return numbers, size, run_ptr, runs[0, :total].copy(), runs[1, :total].copy()
+    packing.number_local_columns(entry_ptr, columns, stamp, numbers, ptr, listed)
+    return numbers, ptr, listed[: ptr[-1]].copy()
 
 
 def _row_starts(groups: list[Group], row_ptr: np.ndarray) -> np.ndarray:
@@ -453,15 +513,12 @@ def _spread(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def _weight_blocks(
     groups: list[Group], local: list[tuple[np.ndarray, ...]]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    counts = [np.diff(run_ptr) for _, _, run_ptr, _, _ in local]
-    block_ptr = _pointers(np.sum(counts, axis=0))
+) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks of all groups sample by sample: `block_ptr` and `block_start`."""
+    counts = np.column_stack([np.diff(ptr) for _, ptr, _ in local])
+    block_ptr = _pointers(counts.ravel())
     block_start = np.empty(block_ptr[-1], dtype=np.uint32)
-    width = np.empty(block_ptr[-1], dtype=np.int32)
-    place = block_ptr[:-1].copy()
-    for group, count, (*_, start, length) in zip(groups, counts, local, strict=True):
-        where = _spread(place, count)
-        block_start[where] = group.base + start.astype(np.int64) * group.width
-        width[where] = length * group.width
-        place = place + count
-    return block_ptr, block_start, width
+    for g, (group, (_, _, columns)) in enumerate(zip(groups, local, strict=True)):
+        where = _spread(block_ptr[g : -1 : len(groups)], counts[:, g])
+        block_start[where] = group.base + columns.astype(np.int64) * group.width
+    return block_ptr, block_start

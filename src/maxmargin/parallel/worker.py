@@ -400,13 +400,15 @@ def _keep_touched(problem: Problem) -> tuple[Problem, np.ndarray]:
     """
     old = problem.packed
     marks = np.zeros(problem.dim + 1, dtype=np.int32)
+    counts = np.diff(old.block_ptr)
+    ends = old.block_start + np.repeat(np.resize(old.group_width, len(counts)), counts)
     np.add.at(marks, old.block_start, 1)
-    np.subtract.at(marks, old.block_start.astype(np.int64) + old.block_width, 1)
+    np.subtract.at(marks, ends, 1)
     is_touched = np.cumsum(marks, out=marks)[:-1] > 0
     place = np.cumsum(is_touched, dtype=np.uint32) - np.uint32(1)
     found = copy(problem)
     found.packed = PackedSamples(*(_writable(own) for own in old))._replace(
-        block_start=place[old.block_start], global_index=place[old.global_index]
+        block_start=place[old.block_start]
     )
     touched = np.flatnonzero(is_touched).astype(np.uint32)
     found.dim, found.part_ptr = len(touched), found.packed.part_ptr

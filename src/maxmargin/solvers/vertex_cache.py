@@ -20,6 +20,7 @@ from maxmargin._numba.passes.vertex_cache import (
 )
 from maxmargin._numba.passes.vertex_pass import cached_pass
 from maxmargin._numba.passes.weights import Weights
+from maxmargin.features.base import local_sizes
 from maxmargin.memory import SparsePoints, sparse_zeros
 from maxmargin.problem import Dual, Problem
 from maxmargin.result import empty_array, state_field
@@ -130,17 +131,10 @@ class OracleCache(Checked, BaseEstimator):
 
 def images_pay(problem: Problem) -> bool:
     """Whether images are clearly smaller than lists of non-zeros; with bits they replace these."""
-    images = int(_local_sizes(problem).sum()) + problem.n
+    images = int(local_sizes(problem.packed).sum()) + problem.n
     vertices = int(_vertex_sizes(problem).sum())
     bits = int(problem.part_ptr[-1]) // 8 if problem.structure.binary else 0
     return _WORTH * images <= vertices and 8 * images + bits <= _ENTRY * vertices
-
-
-def _local_sizes(problem: Problem) -> np.ndarray:
-    """How many weights each sample touches."""
-    packed = problem.packed
-    ends = np.concatenate([[0], np.cumsum(packed.block_width, dtype=np.int64)])
-    return np.diff(ends[packed.block_ptr])
 
 
 def _vertex_sizes(problem: Problem) -> np.ndarray:
@@ -169,7 +163,7 @@ def make_vertex_cache(
     none = np.zeros(n, dtype=np.int64)
     room = none if with_bits else _vertex_sizes(problem)
     n_words = -(-parts // WORD) if with_bits else none
-    local = _local_sizes(problem) if with_images else none
+    local = local_sizes(problem.packed) if with_images else none
     # the slots of a sample side by side, or each slot of all samples, so that those that are never
     # used take no memory
     apart = room.mean() >= _LONG
@@ -291,8 +285,9 @@ def vertex_cache_key(problem: Problem, state: CacheState) -> int:
     costs = [packed.costs, packed.cost_start]
     if state.stores != "images":
         costs = [problem.forbidden_parts]
+    places = packed.index, packed.index_high, packed.block_ptr, packed.block_start
     points = 0  # the same in whatever form z is kept
     for a, b in problem.ranges():
         points = crc32(state.points[problem.parts(a, b)].data, points)
-    arrays = (packed.value, packed.global_index, packed.indptr, packed.part_ptr, *costs)
+    arrays = (packed.value, *places, packed.indptr, packed.part_ptr, *costs)
     return checksums(np.array([points]), *arrays)

@@ -10,7 +10,9 @@ from maxmargin._numba.packed_samples import (
     POINTS,
     WORKSPACE,
     add_feature_sums,
+    block_number,
     call_oracle_into,
+    first_block,
     local_size,
     part_dot,
     scatter_weights,
@@ -71,11 +73,12 @@ def add_absolute_features(packed, step, total):
 
     step: divides all widths and places, so that it is the same for these weights.
     """
-    value = packed.value
+    value, index, high = packed.value, packed.index, packed.index_high
     for i in range(len(packed.weight)):
+        starts = packed.block_start[first_block(packed, i) :]
         for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
             for e in range(packed.indptr[r], packed.indptr[r + 1]):
                 size = packed.weight[i] * (abs(value[e]) if len(value) > 0 else 1.0)
-                place = np.int64(packed.global_index[e]) // step
+                place = np.int64(starts[block_number(index, high, e)]) // step
                 for k in range(np.int64(packed.width[r]) // step):
                     total[place + k] += size

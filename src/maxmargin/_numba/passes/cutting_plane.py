@@ -12,7 +12,7 @@ from maxmargin._numba.compile import (
     compiled_function,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, cost_of
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, block_number, cost_of, first_block
 
 INT = types.int64
 FLOAT = types.float64
@@ -138,7 +138,9 @@ def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids,
 
     Only parts that some output has are scored, each once: stamp says which are.
     """
+    index, high = packed.index, packed.index_high
     for i in range(len(head)):
+        starts = packed.block_start[first_block(packed, i) :]
         stamp[0] += 1
         best, ids[i] = -np.inf, head[i]
         p = head[i] if packed.weight[i] > 0.0 else -1
@@ -153,7 +155,7 @@ def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids,
                     stamp[q + 1] = stamp[0]
                     own = cost_of(packed, i, q, r, q - base)
                     for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                        weight = w[np.int64(packed.global_index[x]) + q - base]
+                        weight = w[np.int64(starts[block_number(index, high, x)]) + q - base]
                         own += packed.value[x] * weight if len(packed.value) > 0 else weight
                     workspace.theta[q] = own
                 score += workspace.theta[q] * (value[e] if len(value) > 0 else 1.0)

@@ -22,12 +22,15 @@ from maxmargin._numba.packed_samples import (
     WORKSPACE,
     add_costs,
     add_feature_sums,
+    block_number,
     cost_of,
+    first_block,
     gather_weights,
     local_size,
     part_dot,
     scatter_weights,
     score_block,
+    shift_of,
     write_part_scores,
 )
 
@@ -39,15 +42,15 @@ FLOAT = types.float64
 def forward_two(packed, i, local, other, theta, second):
     """Theta = F_i^T local and second = F_i^T other in one look at the features."""
     part = 0
-    value, index = packed.value, packed.index
+    value, index, high = packed.value, packed.index, packed.index_high
     is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
-        width = np.int64(packed.width[r])
+        width, shift = np.int64(packed.width[r]), shift_of(packed, r)
         first, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             a, b = 0.0, 0.0
             for e in range(first, stop):
-                v, start = 1.0 if is_one else value[e], index[e]
+                v, start = 1.0 if is_one else value[e], shift + block_number(index, high, e)
                 a += v * local[start]
                 b += v * other[start]
             theta[part], second[part] = a, b
@@ -55,7 +58,8 @@ def forward_two(packed, i, local, other, theta, second):
             theta[part : part + width] = 0.0
             second[part : part + width] = 0.0
             for e in range(first, stop):
-                v, start = 1.0 if is_one else value[e], index[e]
+                v = 1.0 if is_one else value[e]
+                start = shift + width * block_number(index, high, e)
                 for k in range(width):
                     theta[part + k] += v * local[start + k]
                     second[part + k] += v * other[start + k]
@@ -258,11 +262,12 @@ def score_norm(packed, workspace, x):
 @compiled_function(types.void(PACKED, FLOATS))
 def square_rows(packed, total):
     """Add to total: omega |row of F|^2 for each weight."""
-    value = packed.value
+    value, index, high = packed.value, packed.index, packed.index_high
     for i in range(len(packed.weight)):
+        starts = packed.block_start[first_block(packed, i) :]
         for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
             for e in range(packed.indptr[r], packed.indptr[r + 1]):
-                place = np.int64(packed.global_index[e])
+                place = np.int64(starts[block_number(index, high, e)])
                 square = packed.weight[i] * (value[e] ** 2 if len(value) > 0 else 1.0)
                 for k in range(np.int64(packed.width[r])):
                     total[place + k] += square

@@ -32,7 +32,9 @@ from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
     add_costs,
+    block_number,
     cost_of,
+    first_block,
     part_dot,
     write_part_scores,
 )
@@ -173,7 +175,8 @@ def score_listed_parts(packed, i, theta, cache, w, scale):
     cache.stamp[0] += 1
     now = cache.stamp[0]
     first_row = packed.row_ptr[i]
-    value, index = packed.value, packed.global_index
+    value, index, high = packed.value, packed.index, packed.index_high
+    starts = packed.block_start[first_block(packed, i) :]
     is_one = len(value) == 0
     for a in range(cache.n_active[i]):
         slot = cache.active[i * slots + a]
@@ -187,9 +190,14 @@ def score_listed_parts(packed, i, theta, cache, w, scale):
             cache.stamp[p + 1] = now
             r, k = first_row + cache.row[e], cache.label[e]
             total = cost_of(packed, i, p, r, k)
-            for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                share = scale if is_one else scale * value[x]
-                total += share * w[np.int64(index[x]) + k]
+            if len(high) > 0:  # two loops, as in `move_part`
+                for x in range(packed.indptr[r], packed.indptr[r + 1]):
+                    share = scale if is_one else scale * value[x]
+                    total += share * w[np.int64(starts[block_number(index, high, x)]) + k]
+            else:
+                for x in range(packed.indptr[r], packed.indptr[r + 1]):
+                    share = scale if is_one else scale * value[x]
+                    total += share * w[np.int64(starts[index[x]]) + k]
             theta[p] = total
 
 

@@ -27,8 +27,10 @@ from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
     add_costs,
+    blocks_of_group,
     gather_weights,
     local_size,
+    runs_of_group,
     scatter_weights,
     write_part_scores,
 )
@@ -111,13 +113,15 @@ def count_step(weights, growing):
 def clip_local(packed, i, weights, local):
     """Clip scaled weights that sample i touches to their bounds."""
     n = 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
-        low, high = weights.low[start : start + width], weights.high[start : start + width]
-        own = local[n : n + width]
-        for k in range(width):
-            own[k] = clip_weight(own[k], low[k], high[k])
-        n += width
+    for g in range(len(packed.group_width)):
+        width, first, last = runs_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            low, high = weights.low[start : start + width], weights.high[start : start + width]
+            own = local[n : n + width]
+            for k in range(width):
+                own[k] = clip_weight(own[k], low[k], high[k])
+            n += width
 
 
 @compile_internal(types.void(PACKED, types.int64, WEIGHTS, FLOATS))
@@ -152,30 +156,32 @@ def move_within(packed, i, change, scale, weights):
     bounded, averaged = len(weights.low) > 0, len(weights.average.correction) > 0
     before = weights.average.total[0]
     inner, rise, curvature, n = 0.0, 0.0, 0.0, 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
-        v, u = weights.v[start : start + width], change[n : n + width]
-        low, high = weights.low[start : start + width], weights.high[start : start + width]
-        clipped = weights.clipped[start : start + width]
-        correction = weights.average.correction[start : start + width]
-        n += width
-        if not bounded:
+    for g in range(len(packed.group_width)):
+        width, first, last = runs_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            v, u = weights.v[start : start + width], change[n : n + width]
+            low, high = weights.low[start : start + width], weights.high[start : start + width]
+            clipped = weights.clipped[start : start + width]
+            correction = weights.average.correction[start : start + width]
+            n += width
+            if not bounded:
+                for k in range(width):
+                    step = scale * u[k]
+                    rise += step * (2.0 * v[k] + step)
+                    v[k] += step
+                    if averaged:
+                        correction[k] += before * step
+                continue
             for k in range(width):
-                step = scale * u[k]
-                rise += step * (2.0 * v[k] + step)
-                v[k] += step
+                moved = v[k] + scale * u[k]
+                old, new = clipped[k], clip_weight(moved, low[k], high[k])
+                v[k], clipped[k] = moved, new
+                inner += new * u[k]
+                rise += (new - old) * (new + old)
+                curvature += u[k] * u[k] if new == moved else 0.0
                 if averaged:
-                    correction[k] += before * step
-            continue
-        for k in range(width):
-            moved = v[k] + scale * u[k]
-            old, new = clipped[k], clip_weight(moved, low[k], high[k])
-            v[k], clipped[k] = moved, new
-            inner += new * u[k]
-            rise += (new - old) * (new + old)
-            curvature += u[k] * u[k] if new == moved else 0.0
-            if averaged:
-                correction[k] += before * (new - old)
+                    correction[k] += before * (new - old)
     weights.norm[SQUARE] = max(weights.norm[SQUARE] + rise, 0.0)
     return inner, curvature
 
@@ -257,22 +263,26 @@ def move_scaled(packed, i, change, scale, growing, weights):
     """`move_weights` where w = P(scale v)."""
     if len(weights.average.correction) > 0:
         n = 0
-        for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-            start = np.int64(packed.block_start[b])
-            for k in range(start, start + np.int64(packed.block_width[b])):
-                if change[n] != 0.0:
-                    sum_until_now(weights, k, growing)
-                n += 1
+        for g in range(len(packed.group_width)):
+            width, first, last = blocks_of_group(packed, i, g)
+            for b in range(first, last):
+                start = np.int64(packed.block_start[b])
+                for k in range(start, start + width):
+                    if change[n] != 0.0:
+                        sum_until_now(weights, k, growing)
+                    n += 1
     scatter_weights(packed, i, change, scale, weights.v)
 
 
 @compile_internal(types.void(PACKED, types.int64, WEIGHTS))
 def drop_excess(packed, i, weights):
     """Let v be P(v) on the weights that sample i touches: the next step starts there."""
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        start = np.int64(packed.block_start[b])
-        for k in range(start, start + np.int64(packed.block_width[b])):
-            weights.v[k] = weights.clipped[k]
+    for g in range(len(packed.group_width)):
+        width, first, last = blocks_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            for k in range(start, start + width):
+                weights.v[k] = weights.clipped[k]
 
 
 @compile_internal(
@@ -281,14 +291,16 @@ def drop_excess(packed, i, weights):
 def compare_weights(packed, i, change, weights):
     """Return P(v) . change, and |change|^2 of the weights that are not at a bound."""
     inner, curvature, n = 0.0, 0.0, 0
-    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        start, width = np.int64(packed.block_start[b]), np.int64(packed.block_width[b])
-        v, u = weights.v[start : start + width], change[n : n + width]
-        clipped = weights.clipped[start : start + width]
-        for k in range(width):
-            inner += clipped[k] * u[k]
-            curvature += u[k] * u[k] if clipped[k] == v[k] else 0.0
-        n += width
+    for g in range(len(packed.group_width)):
+        width, first, last = runs_of_group(packed, i, g)
+        for b in range(first, last):
+            start = np.int64(packed.block_start[b])
+            v, u = weights.v[start : start + width], change[n : n + width]
+            clipped = weights.clipped[start : start + width]
+            for k in range(width):
+                inner += clipped[k] * u[k]
+                curvature += u[k] * u[k] if clipped[k] == v[k] else 0.0
+            n += width
     return inner, curvature
 
 

@@ -37,7 +37,7 @@ from maxmargin.estimators.decision.scales import fit_least_squares, learn_scales
 from maxmargin.estimators.probabilities import Method
 from maxmargin.exceptions import SampleError
 from maxmargin.features import DecisionFeatures, FeatureMap
-from maxmargin.features.base import feature_values, part_features
+from maxmargin.features.base import feature_values, part_features, weight_places
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
@@ -249,7 +249,7 @@ class DecisionSVM(StructuredSVM):
     def _pack(self, rows: Any, layouts: list[Layout], frozen: Any = ()) -> Any:
         packed = super()._pack(rows, layouts)
         factor = self._sign() * ~self._are_frozen(packed.dim, frozen)
-        return packed._replace(value=feature_values(packed) * factor[packed.global_index])
+        return packed._replace(value=feature_values(packed) * factor[weight_places(packed)])
 
     def _are_frozen(self, dim: int, frozen: Any) -> np.ndarray:
         """Which weights are of features that are frozen."""

@@ -259,5 +259,6 @@ def cuts_key(problem: Problem, z: np.ndarray) -> int:
     """Checksums of all that cuts depend on: features, weights, costs, truth, and z."""
     packed = problem.packed
     costs = (packed.costs, packed.cost_start)
-    arrays = (z, *problem.truths, packed.weight, *costs, packed.value, packed.global_index)
+    places = packed.index, packed.index_high, packed.block_ptr, packed.block_start
+    arrays = (z, *problem.truths, packed.weight, *costs, packed.value, *places)
     return checksums(*arrays, packed.indptr, packed.part_ptr)

@@ -174,8 +174,9 @@ class SaddleSolver(Solver[SaddleT]):
         words = f"{problem.alpha!r} {describe_object(problem.domain)} {own!r}".encode()
         packed = problem.packed
         return checksums(
-            packed.value, packed.global_index, packed.indptr, packed.costs,
-            packed.cost_start, packed.weight, *problem.truths, np.frombuffer(words, dtype=np.uint8),
+            packed.value, packed.index, packed.index_high, packed.block_ptr, packed.block_start,
+            packed.indptr, packed.costs, packed.cost_start, packed.weight, *problem.truths,
+            np.frombuffer(words, dtype=np.uint8),
         )  # fmt: skip
 
     def _warm_start_from(self, problem: Problem, state: State) -> SaddleT:

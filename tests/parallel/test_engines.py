@@ -333,6 +333,27 @@ def test_a_worker_that_is_lost_again_and_again_is_told():
         fit_chains(Dead(2))
 
 
+def test_shards_that_do_not_fit_into_memory_are_named(monkeypatch):
+    def fail(shard, *arguments):
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr(worker.Shard, "describe", fail)
+    with pytest.raises(MemoryError, match="shard 0 does not fit.*smaller files, or more workers"):
+        fit_chains("threads")
+
+
+def test_workers_that_ray_ends_for_want_of_memory_are_lost(monkeypatch):
+    ray = pytest.importorskip("ray")
+    engine = resolve_engine("ray")
+
+    def get(future, timeout):
+        raise ray.exceptions.OutOfMemoryError("the node is low on memory")
+
+    monkeypatch.setattr(ray, "get", get)
+    with pytest.raises(WorkerLost, match="OutOfMemoryError"):
+        engine.result(None)
+
+
 def test_a_worker_that_hangs_is_replaced():
     engine = ProcessEngine(1)
     try:

@@ -212,6 +212,11 @@ class Engine(ABC):
                 log.warning("%s is computed again: %s", what, error)
                 self.restart(worker)
                 future = again()
+            except MemoryError as error:  # another worker would not have more
+                raise MemoryError(
+                    f"{what} does not fit into the memory of its worker; give smaller files, or"
+                    " more workers."
+                ) from error
         raise AssertionError
 
     def close(self) -> None:  # noqa: B027

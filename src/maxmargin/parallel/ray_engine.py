@@ -58,13 +58,14 @@ class RayEngine(Engine):
 
     def result(self, future: Any) -> Any:
         errors = self._ray.exceptions
+        lost = errors.RayActorError, errors.ObjectLostError, errors.NodeDiedError
         try:
             return with_own_arrays(self._ray.get(future, timeout=self.task_limit))
         except errors.GetTimeoutError:
             raise WorkerLost(f"a worker has not answered for {self.task_limit:g} s") from None
         except errors.RayTaskError as error:
             raise error.cause from None
-        except (errors.RayActorError, errors.ObjectLostError, errors.NodeDiedError) as error:
+        except (*lost, errors.OutOfMemoryError) as error:
             raise WorkerLost(f"a worker died ({type(error).__name__})") from error
 
     def restart(self, worker: int) -> None:

@@ -388,6 +388,7 @@ def test_dask_moves_calls_and_waits_for_workers_that_are_slow_to_return(monkeypa
         engine = resolve_engine("dask", n_workers=2)
         try:
             future = engine.submit(0, time.sleep, 2)
+            assert engine._client.direct_to_workers  # large values do not pass the scheduler
             psutil.Process(engine._client.run(os.getpid)[future[1]]).kill()
             assert engine.result(future) is None  # by the other worker, and not begun again
             for victim in workers_of("dask"):

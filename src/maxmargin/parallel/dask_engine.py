@@ -67,7 +67,9 @@ class DaskEngine(Engine):
                 worker_dashboard_address=None,
                 silence_logs=50,
             )
-            self._client = self._distributed.Client(self._cluster, set_as_default=False)
+            # values come from the workers themselves, not by way of the scheduler
+            direct = {"direct_to_workers": True, "set_as_default": False}
+            self._client = self._distributed.Client(self._cluster, **direct)
         return self._client
 
     def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -643,6 +643,11 @@ def test_marginals_stays_in_the_polytope_on_medium_layouts(case):
         for scale in (1e-9, 1.0, 30.0, 1e9):
             z = case.structure.marginals(normal(case, layout, scale=scale), layout)
             assert linear.violation(case.stated(layout), z) <= 1e-9
+        theta = normal(case, layout)
+        whole = np.random.default_rng(0).integers(-1, 2, size=len(theta))
+        for much in (1e9 / 3, 1e9 / 3 * whole):  # many outputs that nearly tie, by rounded scores
+            z = case.structure.marginals(theta + much, layout)
+            assert linear.violation(case.stated(layout), z) <= 1e-9
 
 
 @having("marginals")

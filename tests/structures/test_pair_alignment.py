@@ -161,3 +161,10 @@ def test_forbidden_matches_are_in_no_alignment():
     banned = np.isneginf(theta)
     for ability in ("maximize", "marginals", "project"):
         assert not getattr(own, ability)(theta, layout)[banned].any()
+
+
+def test_ends_of_large_scores_share_all_probability():
+    own = PairAlignment(local=True)
+    theta = np.full(own.n_parts((3, 1)), -np.inf)
+    theta[:3] = 1e9 / 3  # one match, whose sum is rounded
+    assert own.marginals(theta, (3, 1))[:3] == pytest.approx(np.full(3, 1 / 3), rel=1e-14)

@@ -161,6 +161,13 @@ def take_logs(shift, values):
         values[k] = shift[k] + np.log(values[k]) if values[k] > 0.0 else -np.inf
 
 
+@compile_internal(types.void(FLOATS, FLOATS))
+def divide_masses(masses, sums):
+    """Divide masses by sums, which are 1 but for the rounding of large scores, or 0."""
+    for k in range(len(masses)):
+        masses[k] = masses[k] / sums[k] if sums[k] > 0.0 else 0.0
+
+
 @compile_ability
 def marginals(theta, layout, out, work, iwork):
     """The expectation of each part. work: (4 n + 8 + K) K + n + 1 + n M K. Returns log Z."""
@@ -289,9 +296,9 @@ def marginals_by_logs(scores, table, layout, out, counts, work):
     n, labels, most = layout[0], layout[1], layout[2]
     size = (n + 1) * labels
     total, before, begun = work[:size], work[size : 2 * size], work[2 * size : 3 * size]
-    ended, shift = work[3 * size : 4 * size], work[4 * size : 4 * size + labels]
-    sums, ones = work[4 * size + labels : 4 * size + 2 * labels], work[4 * size + 2 * labels :]
-    ones = ones[:labels]
+    ended, rows = work[3 * size : 4 * size], work[4 * size : 4 * size + 4 * labels]
+    shift, sums, ones = rows[:labels], rows[labels : 2 * labels], rows[2 * labels : 3 * labels]
+    wholes, shares = rows[3 * labels :], work[4 * size + 4 * labels :][: labels * labels]
     ones[:] = 1.0
     before[:labels] = 0.0
     for t in range(1, n + 1):
@@ -331,31 +338,47 @@ def marginals_by_logs(scores, table, layout, out, counts, work):
         whole += ended[n * labels + k]
     for k in range(labels):
         ended[n * labels + k] /= whole
-    flow = ones  # not needed as such any more
     for t in range(n, 0, -1):
+        last = ended[t * labels : (t + 1) * labels]
         if t < n:
             for k in range(labels):
                 shift[k] = before[t * labels + k]
             make_finite(shift)
+            wholes[:] = 0.0
+            shares[:] = 0.0
             for j in range(labels):
+                row = shares[j * labels : (j + 1) * labels]
                 for k in range(labels):
                     sums[k] = total[t * labels + j] + table[j * labels + k]
-                flow[:] = 0.0
-                add_exponentials(sums, shift, begun[t * labels : (t + 1) * labels], flow)
-                ended[t * labels + j] = 0.0
+                add_exponentials(sums, shift, ones, row)
                 for k in range(labels):
-                    counts[j * labels + k] += flow[k]
-                    ended[t * labels + j] += flow[k]
+                    wholes[k] += row[k]
+            first = begun[t * labels : (t + 1) * labels]
+            divide_masses(first, wholes)
+            for j in range(labels):
+                last[j] = 0.0
+                for k in range(labels):
+                    p = j * labels + k
+                    counts[p] += shares[p] * first[k]
+                    last[j] += shares[p] * first[k]
         for k in range(labels):
             shift[k] = total[t * labels + k]
         make_finite(shift)
+        wholes[:] = 0.0
         for length in range(1, min(most, t) + 1):
             s = t - length
-            first = (s * most + length - 1) * labels
-            part = out[first : first + labels]
+            at = (s * most + length - 1) * labels
+            part = out[at : at + labels]
             for k in range(labels):
-                sums[k] = before[s * labels + k] + scores[first + k]
-            add_exponentials(sums, shift, ended[t * labels : (t + 1) * labels], part)
+                sums[k] = before[s * labels + k] + scores[at + k]
+            add_exponentials(sums, shift, ones, part)
             for k in range(labels):
-                begun[s * labels + k] += part[k]
+                wholes[k] += part[k]
+        divide_masses(last, wholes)
+        for length in range(1, min(most, t) + 1):
+            s = t - length
+            at = (s * most + length - 1) * labels
+            for k in range(labels):
+                out[at + k] *= last[k]
+                begun[s * labels + k] += out[at + k]
     return high + np.log(whole)

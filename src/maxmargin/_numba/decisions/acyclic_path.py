@@ -41,27 +41,34 @@ def add_logs(a, b):
 
 @compile_ability
 def marginals(theta, layout, out, work, iwork):
-    """Probabilities of edges by sums over all paths; returns log Z. work: 2 n_nodes."""
+    """Probabilities of edges by sums over all paths; returns log Z. work: 3 n_nodes.
+
+    From the target back, each node divides its probability among the edges into it, so that the
+    sums are right whatever the size of the scores.
+    """
     count, source, target, edges = layout[0], layout[1], layout[2], layout[3]
     parts, tails = layout[4 : 4 + edges], layout[4 + edges : 4 + 2 * edges]
     heads = layout[4 + 2 * edges : 4 + 3 * edges]
-    before, after = work[:count], work[count : 2 * count]
+    before, whole, mass = work[:count], work[count : 2 * count], work[2 * count : 3 * count]
     before[:] = -np.inf
-    after[:] = -np.inf
-    before[source], after[target] = 0.0, 0.0
+    whole[:] = 0.0
+    mass[:] = 0.0
+    before[source], mass[target] = 0.0, 1.0
+    out[:] = 0.0
     for e in range(edges):
         score = before[tails[e]] + theta[parts[e]]
         if score > -np.inf:
             before[heads[e]] = add_logs(before[heads[e]], score)
-    for e in range(edges - 1, -1, -1):
-        score = after[heads[e]] + theta[parts[e]]
+    if before[target] == -np.inf:
+        return before[target]
+    for e in range(edges):
+        score = before[tails[e]] + theta[parts[e]]
         if score > -np.inf:
-            after[tails[e]] = add_logs(after[tails[e]], score)
-    total = before[target]
-    out[:] = 0.0
-    if total > -np.inf:
-        for e in range(edges):
-            score = before[tails[e]] + theta[parts[e]] + after[heads[e]]
-            if score > -np.inf:
-                out[parts[e]] = np.exp(score - total)
-    return total
+            whole[heads[e]] += np.exp(score - before[heads[e]])
+    for e in range(edges - 1, -1, -1):
+        score = before[tails[e]] + theta[parts[e]]
+        if score > -np.inf:
+            share = mass[heads[e]] * np.exp(score - before[heads[e]]) / whole[heads[e]]
+            out[parts[e]] = share
+            mass[tails[e]] += share
+    return before[target]

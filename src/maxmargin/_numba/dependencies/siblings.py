@@ -159,31 +159,37 @@ def add_step(kind, s, t, q, mass, n, spans, out):
 
 
 @compile_internal(
-    types.void(INT, INT, INT, FLOATS, INT, BOOL, SPANS, FLOAT, SPANS, FLOAT, FLOATS, BOOL)
+    types.void(INT, INT, INT, FLOATS, INT, BOOL, SPANS, FLOAT, SPANS, FLOAT, FLOATS, FLOATS, BOOL)
 )
-def divide_span(kind, s, t, theta, n, single_root, spans, value, masses, mass, out, soft):
+def divide_span(kind, s, t, theta, n, single_root, spans, value, masses, mass, shares, out, soft):
     """Divide the mass of a span among its steps, or give it to the best of them."""
-    best, high = s, -np.inf
+    best, high, total = s, -np.inf, 0.0
     for q in range(s, t):
         score = score_step(kind, s, t, q, theta, n, single_root, spans)
         if soft:
-            add_step(kind, s, t, q, mass * exp_low(score - value), n, masses, out)
+            shares[q] = exp_low(score - value)
+            total += shares[q]  # 1 but for the rounding of large scores
         elif score > high:
             best, high = q, score
     if not soft:
         add_step(kind, s, t, best, mass, n, masses, out)
+        return
+    mass /= total
+    for q in range(s, t):
+        add_step(kind, s, t, q, mass * shares[q], n, masses, out)
 
 
 @compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, BOOL))
 def find_parts(theta, layout, out, work, soft):
     """From the whole down to single words, by the order in which spans were made reversed.
 
-    work: 10 (n + 1)^2, values and masses of all spans. Returns the value of the whole.
+    work: 10 (n + 1)^2, values and masses of all spans, and n + 1. Returns the value of the whole.
     """
     n, single_root = layout[0], layout[1] != 0
     size = n + 1
     square = size * size
     spans, masses = make_spans(work, size), make_spans(work[KINDS * square :], size)
+    shares = work[2 * KINDS * square : 2 * KINDS * square + size]
     value = fill_spans(theta, n, single_root, spans, soft)
     out[:] = 0.0
     if value == -np.inf:
@@ -197,8 +203,9 @@ def find_parts(theta, layout, out, work, soft):
                 mass = work[KINDS * square + at]
                 if mass > 0.0:
                     divide_span(
-                        kind, s, t, theta, n, single_root, spans, work[at], masses, mass, out, soft
-                    )
+                        kind, s, t, theta, n, single_root, spans, work[at], masses, mass, shares,
+                        out, soft,
+                    )  # fmt: skip
     return value
 
 

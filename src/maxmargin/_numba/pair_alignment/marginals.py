@@ -77,7 +77,12 @@ def marginals(theta, layout, out, work, iwork):
     own = divide_parts(out, layout)
     mass = work[3 * square :]  # of each kind in this row, then in the row above
     mass[: 6 * size] = 0.0
-    if not local:
+    whole = 0.0
+    if local:  # 1 but for the rounding of large scores
+        whole = exp_once(-value)
+        for v in range(square):
+            whole += exp_once(match[v] - value)
+    else:
         last = square - 1
         mass[n], mass[size + n], mass[2 * size + n] = divide_mass(
             1.0, match[last], delete[last], insert[last]
@@ -87,7 +92,7 @@ def marginals(theta, layout, out, work, iwork):
         for j in range(n, -1, -1):
             v, above = i * size + j, 3 * size + j
             if local:
-                mass[j] += exp_once(match[v] - value)
+                mass[j] += exp_once(match[v] - value) / whole
             p = mass[2 * size + j]
             if p > 0.0:
                 u, at = v - 1, row + 2 * (j - 1)

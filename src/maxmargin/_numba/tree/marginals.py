@@ -7,7 +7,7 @@ import numpy as np
 from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.log_sum_exp import log_sum, softmax, subtract_largest
-from maxmargin._numba.tree.maximize import siblings_end, sum_of_others, transpose
+from maxmargin._numba.tree.maximize import transpose
 from maxmargin._numba.tree.scaled_marginals import marginals_by_products
 
 
@@ -59,58 +59,39 @@ def upward_sum(theta, layout, inside, message, turned, line):
 def marginals_by_logs(theta, layout, out, work):
     """Sum-product in the log domain. work: 3 V K + 2 K K. Writes expectations, returns log Z.
 
-    Messages are kept relative to their maximum and every table of marginals is normalised by
-    itself, so that scores of 1e9 lose no more digits than scores of 1.
+    Messages are kept relative to their maximum. From the roots on, each label of a node divides its
+    probability among the labels of each child, so that pairs agree with nodes whatever the size of
+    the scores.
     """
     count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     inside, message = work[:nodes], work[nodes : 2 * nodes]
-    beyond = work[2 * nodes : 3 * nodes]
-    pair = work[3 * nodes : 3 * nodes + square]
-    line = work[3 * nodes + square : 3 * nodes + square + labels]
-    value = upward_sum(theta, layout, inside, message, pair, line)
+    turned_table = work[2 * nodes : 2 * nodes + square]
+    line = work[2 * nodes + square : 2 * nodes + square + labels]
+    value = upward_sum(theta, layout, inside, message, turned_table, line)
     out[:] = 0.0
     if value == -np.inf:
         return value
-    roots = siblings_end(layout, 0)
-    for i in range(roots):
-        v = layout[4 + i] * labels
-        beyond[v : v + labels] = 0.0
-    i = roots
-    while i < count:
-        j = siblings_end(layout, i)
-        above = layout[4 + count + i] * labels
-        start = out[above : above + labels]  # its own numbers come last
-        for k in range(labels):
-            start[k] = theta[above + k] + beyond[above + k]
-        sum_of_others(layout, i, j, start, message, line, beyond)
-        for place in range(i, j):
-            v = layout[4 + place] * labels
-            first = nodes + layout[4 + 2 * count + place] * stride
-            down = beyond[v : v + labels]
-            subtract_largest(down)
-            turned = layout[4 + 3 * count + place] == 0
-            for a in range(labels):
+    for i in range(count):
+        v, above = layout[4 + i] * labels, layout[4 + count + i] * labels
+        own = out[v : v + labels]
+        if above < 0:
+            copy_values(inside[v : v + labels], own)
+            softmax(own)
+            continue
+        first = nodes + layout[4 + 2 * count + i] * stride
+        turned = layout[4 + 3 * count + i] == 0
+        for a in range(labels):
+            mass = out[above + a]
+            if mass > 0.0:
                 for b in range(labels):
                     p = b * labels + a if turned else a * labels + b
-                    pair[p] = down[a] + theta[first + p] + inside[v + b]
-            for b in range(labels):
-                for a in range(labels):
+                    line[b] = theta[first + p] + inside[v + b]
+                softmax(line)
+                for b in range(labels):
                     p = b * labels + a if turned else a * labels + b
-                    line[a] = down[a] + theta[first + p]
-                out[v + b] = log_sum(line)
-            for b in range(labels):
-                down[b] = out[v + b]
-            subtract_largest(down)
-            softmax(pair)
-            for p in range(square):
-                out[first + p] += pair[p]
-        i = j
-    for v in range(count):
-        node = out[v * labels : (v + 1) * labels]
-        for k in range(labels):
-            node[k] = inside[v * labels + k] + beyond[v * labels + k]
-        softmax(node)
+                    out[first + p] += mass * line[b]
+                    own[b] += mass * line[b]
     return value
 
 

@@ -162,7 +162,7 @@ class PathOracle(CompiledOracle):
         return self.ints
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
-        return 2 * self.n_nodes, self.n_nodes
+        return 3 * self.n_nodes, self.n_nodes
 
     def check_layout(self, layout: Layout) -> None:
         _refuse_if_cut(self, layout)

@@ -228,7 +228,7 @@ class SiblingOracle(DependencyOracle):
         return self._own_scratch(n_words(layout) + 1)
 
     def _own_scratch(self, size: int) -> tuple[int, int]:
-        return 10 * size**2, 0
+        return 10 * size**2 + size, 0
 
     def _call(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         return CompiledOracle._call(self, ability, theta, layout)

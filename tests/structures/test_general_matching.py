@@ -11,7 +11,14 @@ from scipy.optimize import linprog
 from maxmargin import GeneralMatchingSVM, Graph, Restriction, StructuredSVM
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.result import Status
-from maxmargin.structures import Constraints, GeneralMatching, Network, Restricted, RestrictedLayout
+from maxmargin.structures import (
+    Constraints,
+    GeneralMatching,
+    NestedPairs,
+    Network,
+    Restricted,
+    RestrictedLayout,
+)
 
 
 def draw(rng, most):
@@ -448,3 +455,14 @@ def test_outputs_of_a_subclass_are_not_separated_by_odd_sets():
     found = StructuredSVM(AtMostOnePair(), solver="qp", alpha=0.1).fit(X, y).result_
     other = StructuredSVM(AtMostOnePair(), alpha=0.1, tol=1e-6, max_epochs=500).fit(X, y).result_
     assert found.primal == pytest.approx(other.primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("structure", [GeneralMatching(), NestedPairs(min_loop=0)])
+def test_estimators_take_layouts_of_arrays_and_lists(structure):
+    x, edges = np.eye(3), [[0, 1], [1, 2], [0, 2]]
+    fitted = [
+        StructuredSVM(structure).fit([(x, (3, kind(edges)))], [[(0, 1)]])
+        for kind in (np.array, list, lambda own: tuple(map(tuple, own)))
+    ]
+    assert len({model.coef_.tobytes() for model in fitted}) == 1
+    assert fitted[0].predict([(x, (3, np.array(edges)))])[0].tolist() == [[0, 1]]

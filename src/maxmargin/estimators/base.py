@@ -64,7 +64,9 @@ from maxmargin.validation.samples import (
 
 
 def _as_layout(layout: Any) -> Layout:
-    return tuple(layout) if isinstance(layout, list | tuple | np.ndarray) else layout
+    """A layout as what has a hash: lists and arrays, in it too, as tuples."""
+    found = layout.tolist() if isinstance(layout, np.ndarray) else layout
+    return tuple(map(_as_layout, found)) if isinstance(found, list | tuple) else found
 
 
 FUNCTION = "A function of scores becomes one by Structure.from_oracle(function)."

@@ -30,6 +30,7 @@ from maxmargin.exceptions import (
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.features.base import scale_weights
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.memory import trim_heap
 from maxmargin.oracles.base import check_k
 from maxmargin.oracles.constraints import part_score
 from maxmargin.parallel.run import check_engine, run_on_engine
@@ -358,6 +359,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         check_engine(self.engine, self._resolve_solver())  # fails before samples are read
         problem = self._problem(X, y, sample_weight, node_weight)
         del X, y  # packed by now: who gave them may have no further use for them
+        trim_heap()
         solver = self._resolve_solver(problem)
         state = self._last_state(problem) if self.warm_start else None
         completion = Completion()
@@ -388,6 +390,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self._learn_layouts(layouts)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(layouts)) * self._scales(layouts)
+        trim_heap()
         packed = self._pack(self._training_rows(rows), layouts)
         truth = self._truth(targets, layouts)
         costs = None

@@ -22,6 +22,7 @@ STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
 #: entries of a sample, from which on most pages of arrays that are mostly zero are so altogether
 PAGED = 1 << 13
+#: entries of long arrays that are worked on at a time; a multiple of 8
 CHUNK = 1 << 18
 
 
@@ -98,10 +99,15 @@ def append_in_place(array: np.ndarray, more: np.ndarray) -> None:
     array[size:] = more
 
 
+def cut_range(size: int, each: int) -> list[slice]:
+    """Ranges of a long array, to be worked on one by one; the last one may be shorter."""
+    return [slice(first, min(first + each, size)) for first in range(0, size, each)]
+
+
 def add_scaled(target: np.ndarray, scale: float, values: np.ndarray) -> None:
     """Target += scale * values, without an array of all products."""
-    for first in range(0, len(target), CHUNK):
-        target[first : first + CHUNK] += scale * values[first : first + CHUNK]
+    for own in cut_range(len(target), CHUNK):
+        target[own] += scale * values[own]
 
 
 class CompactArray:
@@ -111,18 +117,26 @@ class CompactArray:
     """
 
     def __init__(self, array: np.ndarray):
-        filled = np.ascontiguousarray(array).view(np.uint64) != 0
-        few = 4 * int(np.count_nonzero(filled)) < len(array)
+        bits, parts = np.ascontiguousarray(array).view(np.uint64), cut_range(len(array), CHUNK)
         self._size = len(array)
-        self._mask = np.packbits(filled) if few else None
-        self._values = array[filled] if few else array.copy()
+        self._mask: np.ndarray | None = None
+        if 4 * int(np.count_nonzero(bits)) >= len(array):
+            self._values = array.copy()
+            return
+        self._mask = np.concatenate([np.packbits(bits[own] != 0) for own in parts])
+        self._values = np.concatenate([array[own][bits[own] != 0] for own in parts])
 
     def expand(self) -> np.ndarray:
         """The array."""
         if self._mask is None:
             return self._values
-        found = np.zeros(self._size)
-        found[np.unpackbits(self._mask, count=self._size).view(bool)] = self._values
+        found, done = np.zeros(self._size), 0
+        for own in cut_range(self._size, CHUNK):
+            part, mask = found[own], self._mask[own.start // 8 : -(-own.stop // 8)]
+            where = np.unpackbits(mask, count=len(part)).view(bool)
+            count = int(np.count_nonzero(where))
+            part[where] = self._values[done : done + count]
+            done += count
         return found
 
 

@@ -15,7 +15,7 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleErr
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
-from maxmargin.memory import SparsePoints, sparse_zeros
+from maxmargin.memory import SparsePoints, cut_range, sparse_zeros
 from maxmargin.oracles.checked import TOL
 from maxmargin.oracles.constraints import part_score
 from maxmargin.samples import NO_POINTS, Samples
@@ -24,8 +24,9 @@ from maxmargin.structures.simplex import Finite
 
 #: what sums may be off by, relative to the sizes of their terms: a few units of the last place
 ROUNDING = 2.0**-49
-#: entries of long arrays that are worked on at a time
-CHUNK = 1 << 20
+#: entries of long arrays that are worked on at a time, and where sums of weights are cut in
+#: ranges, on which bits depend
+CHUNK, _SUMMED = 1 << 17, 1 << 20
 #: sums of features of at most this many weights are made by threads; number of groups of samples
 FEW_WEIGHTS, _GROUPS = 1 << 16, 8
 #: points of all samples
@@ -445,7 +446,7 @@ class Problem(Samples):
         features, costs = self._sizes_of_terms
         step = self.dim // len(features)
         total = 0.0
-        for own in _chunks(len(features), max(1, CHUNK // step)):
+        for own in cut_range(len(features), max(1, CHUNK // step)):
             sizes = np.abs(w[step * own.start : step * own.stop]).reshape(-1, step)
             total += float((features[own] @ sizes).sum())
         return ROUNDING * float(total + costs + self.alpha * (w @ w))
@@ -510,7 +511,8 @@ class Problem(Samples):
     def _summed(self, z: Dual, y: Points, out: np.ndarray | None = None) -> np.ndarray:
         total = np.zeros(self.dim) if out is None else out
         total[:] = 0.0
-        z, ranges = self._points(z), list(self.ranges())
+        many = self.dim > FEW_WEIGHTS
+        z, ranges = self._points(z), list(self.ranges(CHUNK if many else _SUMMED))
 
         def add(some: list[tuple[int, int]], own: np.ndarray) -> np.ndarray:
             workspace = self.workspace()
@@ -518,7 +520,7 @@ class Problem(Samples):
                 add_features(self.packed, workspace, a, b, z[self.parts(a, b)], y, own)
             return own
 
-        if self.dim > FEW_WEIGHTS:
+        if many:
             return add(ranges, total)
         # groups that do not depend on n_jobs, so that neither do the bits
         groups = [ranges[k::_GROUPS] for k in range(min(_GROUPS, len(ranges)))]
@@ -534,8 +536,13 @@ class Problem(Samples):
             raise ValueError("z is of samples of other sizes.")
         return z
 
-    def ranges(self) -> Iterator[tuple[int, int]]:
+    def ranges(self, most: int = CHUNK) -> Iterator[tuple[int, int]]:
         """Cut the samples in ranges of few parts, so that no array of all parts need be made.
+
+        Parameters
+        ----------
+        most : int
+            Number of parts of a range, unless a sample has more.
 
         Yields
         ------
@@ -544,7 +551,7 @@ class Problem(Samples):
         """
         first = 0
         while first < self.n:
-            last = int(np.searchsorted(self.part_ptr, self.part_ptr[first] + CHUNK, side="right"))
+            last = int(np.searchsorted(self.part_ptr, self.part_ptr[first] + most, side="right"))
             last = min(max(last - 1, first + 1), self.n)
             yield first, last
             first = last
@@ -763,8 +770,3 @@ def _flat(points: Points, features: PackedFeatures) -> np.ndarray:
     out = np.zeros(int(features.part_ptr[-1]))
     out[np.repeat(features.part_ptr[:-1], np.diff(points.ptr)) + points.part] = points.value
     return out
-
-
-def _chunks(size: int, each: int) -> list[slice]:
-    """Ranges of a long array."""
-    return [slice(first, first + each) for first in range(0, size, each)]

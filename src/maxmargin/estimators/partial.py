@@ -60,9 +60,9 @@ class PartialTargets(StructuredSVM):
         self.__dict__.pop("n_imputations_", None)
         known = self._find_known(y)
         if known is None:
-            given = [X, y]
+            samples = [X, y]
             del X, y  # `fit` forgets them, too, before it trains
-            return super().fit(given.pop(0), given.pop(), sample_weight, node_weight)
+            return super().fit(samples.pop(0), samples.pop(), sample_weight, node_weight)
         check_targets(y, len(known))
         if any(isinstance(own, Checkpoint) and own.resume for own in self.callbacks):
             raise ValueError(

@@ -343,7 +343,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         warm = state is not None
         if state is None:
             state = self.init(problem)
-            if self.certifies:  # 0 need not be in the domain
+            if self.certifies and not isinstance(problem.domain, RealSpace):  # 0 may be outside
                 state.w[:] = problem.domain.project(state.w)
         else:
             state = self._warm_start_from(problem, state)

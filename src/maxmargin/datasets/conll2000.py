@@ -58,6 +58,7 @@ def _parse(raw: bytes, name: str) -> tuple[Sentences, list[list[str]]]:
     file = io.BytesIO(raw)
     file.name = name  # for errors
     sentences, tags = [], []
+    keep = dict[str, str]().setdefault  # equal strings once in memory
     for sentence in read_columns(file, ColumnFormat(separator="space", comments="no")):
         if sentence.rows and len(sentence.fields[0]) != 3:
             raise ValueError(
@@ -65,8 +66,8 @@ def _parse(raw: bytes, name: str) -> tuple[Sentences, list[list[str]]]:
                 "expected 3 (word, part of speech, chunk tag)"
             )
         if sentence.rows:
-            sentences.append([(word, pos) for word, pos, _ in sentence.fields])
-            tags.append([tag for _, _, tag in sentence.fields])
+            sentences.append([(keep(a, a), keep(b, b)) for a, b, _ in sentence.fields])
+            tags.append([keep(tag, tag) for _, _, tag in sentence.fields])
     if not sentences:
         raise ValueError(f"{name}: the file is empty, expected lines of 3 columns")
     return sentences, tags

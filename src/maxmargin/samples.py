@@ -231,7 +231,8 @@ class Samples:
     def _weights(self, w: Any) -> np.ndarray:
         """Weights fit for compiled code; not all of it would tell NaN from a low score."""
         found = _as_vector("w", w, self.dim)
-        if not (np.isfinite(np.dot(found, found)) or np.isfinite(found).all()):  # squares may be inf
+        # the square, which needs no array of flags, may be inf where no weight is
+        if not (np.isfinite(np.dot(found, found)) or np.isfinite(found).all()):
             k = int(np.flatnonzero(~np.isfinite(found))[0])
             raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
         return found

@@ -27,6 +27,7 @@ from maxmargin._numba.passes.batch import apply_range
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.features.base import Group, PackedFeatures, local_sizes, pack
 from maxmargin.losses.packed_costs import pack_costs
+from maxmargin.memory import CHUNK, cut_range
 from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.constraints import part_score
 from maxmargin.oracles.sample_calls import SampleCalls
@@ -231,8 +232,7 @@ class Samples:
     def _weights(self, w: Any) -> np.ndarray:
         """Weights fit for compiled code; not all of it would tell NaN from a low score."""
         found = _as_vector("w", w, self.dim)
-        # the square, which needs no array of flags, may be inf where no weight is
-        if not (np.isfinite(np.dot(found, found)) or np.isfinite(found).all()):
+        if not all(np.isfinite(found[own]).all() for own in cut_range(self.dim, CHUNK)):
             k = int(np.flatnonzero(~np.isfinite(found))[0])
             raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
         return found

@@ -177,7 +177,7 @@ def make_vertex_cache(
     cache = VertexCache(
         count=np.full(n, 2, dtype=np.int64),
         mass=np.zeros(n * slots),
-        gram=np.zeros(n * slots * slots),
+        gram=np.zeros(n * (slots * (slots + 1) // 2)),
         used=np.zeros(n * slots, dtype=np.int64),
         active=np.zeros(n * slots, dtype=np.int64),
         n_active=np.zeros(n, dtype=np.int64),

@@ -52,7 +52,7 @@ class VertexCache(NamedTuple):
 
     count: np.ndarray  # (n,) slots in use, the anchor included
     mass: np.ndarray  # (n * m)
-    gram: np.ndarray  # (n * m * m)
+    gram: np.ndarray  # (n * m * (m + 1) / 2) products of slots with those before and themselves
     used: np.ndarray  # (n * m) epoch in which the slot last had mass
     active: np.ndarray  # (n * m) numbers of the slots that visits without the oracle look at,
     n_active: np.ndarray  # (n,) and how many they are
@@ -107,6 +107,20 @@ VERTEX_CACHE = tuple_type(
 def first_entry(cache, i, slot):
     """Where the entries of a vertex start."""
     return cache.entry_ptr[i] + (slot - 1) * cache.stride[i]
+
+
+@compile_inlined
+def gram_of(cache, i):
+    """The inner products of a block's vertices, see `product_place`."""
+    size = len(cache.score) * (len(cache.score) + 1) // 2
+    return cache.gram[i * size : (i + 1) * size]
+
+
+@compile_inlined
+def product_place(one, other):
+    """Where the inner product of two slots is among those of a block."""
+    high = max(one, other)
+    return high * (high + 1) // 2 + min(one, other)
 
 
 @compile_inlined
@@ -324,7 +338,7 @@ def fold_slot(packed, i, cache, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
     mass = cache.mass[i * slots : (i + 1) * slots]
-    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    gram = gram_of(cache, i)
     anchor = anchor_of(packed, i, cache)
     total = mass[0] + mass[slot]
     keep, take = mass[0] / total, mass[slot] / total
@@ -337,11 +351,11 @@ def fold_slot(packed, i, cache, slot):
             image[k] = keep * image[k] + take * other[k]
         cost = cache.cost[i * slots : (i + 1) * slots]
         cost[0] = keep * cost[0] + take * cost[slot]
-    own = gram[slot * slots + slot]
-    gram[0] = keep * keep * gram[0] + 2.0 * keep * take * gram[slot] + take * take * own
+    own, mixed = gram[product_place(slot, slot)], gram[product_place(slot, 0)]
+    gram[0] = keep * keep * gram[0] + 2.0 * keep * take * mixed + take * take * own
     for j in range(1, cache.count[i]):
-        mixed = keep * gram[j] + take * gram[slot * slots + j]
-        gram[j], gram[j * slots] = mixed, mixed
+        place = product_place(j, 0)
+        gram[place] = keep * gram[place] + take * gram[product_place(slot, j)]
     if keep == 0.0:
         cache.score[0] = cache.score[slot]
     else:
@@ -378,17 +392,15 @@ def write_products(packed, i, workspace, cache, slot):
 
     And the image and the cost, where they are kept.
     """
-    slots = len(cache.score)
-    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    slots, gram = len(cache.score), gram_of(cache, i)
     block_change(packed, i, workspace)
     if len(cache.image) == 0:
         write_part_scores(packed, i, workspace.change, workspace.scratch)
         anchor = anchor_of(packed, i, cache)
-        product = part_dot(workspace.scratch, anchor, len(anchor))
-        gram[slot * slots], gram[slot] = product, product
+        gram[product_place(slot, 0)] = part_dot(workspace.scratch, anchor, len(anchor))
         for other in range(1, cache.count[i]):
             product = vertex_dot(cache, i, other, workspace.scratch)
-            gram[slot * slots + other], gram[other * slots + slot] = product, product
+            gram[product_place(slot, other)] = product
         return
     image = image_of(cache, i, slot)
     for k in range(len(image)):
@@ -399,7 +411,7 @@ def write_products(packed, i, workspace, cache, slot):
     cache.cost[i * slots + slot] = part_dot(workspace.scratch, workspace.vertex, n)
     for other in range(cache.count[i]):
         product = inner_product(image, image_of(cache, i, other))
-        gram[slot * slots + other], gram[other * slots + slot] = product, product
+        gram[product_place(slot, other)] = product
 
 
 @compile_internal(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))

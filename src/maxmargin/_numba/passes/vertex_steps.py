@@ -12,7 +12,9 @@ from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
     anchor_of,
     first_entry,
+    gram_of,
     image_of,
+    product_place,
 )
 from maxmargin._numba.passes.weights import SQUARE, WEIGHTS, clip_weight, is_free, move_weights
 
@@ -56,7 +58,7 @@ def exchange_masses(
     with mass, the one whose exchange with the best slot raises the dual most gives (second-order
     choice, Fan, Chen and Lin 2005).
     """
-    slots, n = len(own_score), len(active)
+    n = len(active)
     # the active slots side by side: a third faster than through their numbers
     mass, score = dense[:n], dense[n : 2 * n]
     before, step = dense[2 * n : 3 * n], dense[3 * n : 4 * n]
@@ -65,8 +67,9 @@ def exchange_masses(
         mass[a] = own_mass[active[a]]
         score[a] = own_score[active[a]]
         before[a], step[a] = score[a], 0.0
-        for b in range(n):
-            hessian[a * n + b] = rate * gram[active[a] * slots + active[b]]
+        for b in range(a + 1):
+            product = rate * gram[product_place(active[a], active[b])]
+            hessian[a * n + b], hessian[b * n + a] = product, product
     steps = 0
     while steps < limit:
         high = 0
@@ -125,19 +128,18 @@ def shift_masses(cache, i, rate, gap):
     slots = len(cache.score)
     active = cache.active[i * slots : i * slots + cache.n_active[i]]
     mass = cache.mass[i * slots : (i + 1) * slots]
-    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
-    score = cache.score
+    gram, score = gram_of(cache, i), cache.score
     high = active[0]
     for j in active:
         if score[j] > score[high]:
             high = j
-    curvature = gram[high * slots + high]
+    curvature = gram[product_place(high, high)]
     size = curvature
     for j in active:
-        curvature -= 2.0 * mass[j] * gram[high * slots + j]
-        size += mass[j] * gram[j * slots + j]
+        curvature -= 2.0 * mass[j] * gram[product_place(high, j)]
+        size += mass[j] * gram[product_place(j, j)]
         for k in active:
-            curvature += mass[j] * mass[k] * gram[j * slots + k]
+            curvature += mass[j] * mass[k] * gram[product_place(j, k)]
     # rounding may leave less than there is of it: a step that is too long would lower the dual
     curvature = max(curvature, CANCELLED * size)
     step = 1.0 if gap >= rate * curvature else gap / (rate * curvature)
@@ -158,7 +160,7 @@ def move_masses(packed, i, cache, alpha, limit, relaxation, gap):
         exchange_masses(
             cache.active[first : first + cache.n_active[i]],
             cache.mass[first : first + slots],
-            cache.gram[first * slots : (first + slots) * slots],
+            gram_of(cache, i),
             cache.score,
             cache.start,
             cache.dense,

@@ -218,7 +218,7 @@ def test_forged_pointers_of_a_saddle_solver(tmp_path):
 def test_checkpoints_of_the_first_format_are_refused():
     """The file is of `FrankWolfe(max_epochs=3, tol=0.0)` on this problem."""
     path = Path(__file__).with_name("format_1.maxmargin")
-    with pytest.raises(ModelFileError, match=r"format 1; .* format 2 only. Remove .* start afresh"):
+    with pytest.raises(ModelFileError, match=r"format 1; .* format 3 only. Remove .* start afresh"):
         FrankWolfe(tol=0.0).run(problems.chain().problem, callbacks=[Checkpoint(path, resume=True)])
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from maxmargin.problem import Problem
     from maxmargin.solvers.run import Run
 
-#: of checkpoints: 1 had states without fields of their own
-VERSION = 2
+#: of checkpoints: 1 had states without fields of their own, 2 caches with products of slots twice,
+#: and checksums of samples that were packed otherwise
+VERSION = 3
 #: stands for the problem's own truth, which need not be kept twice
 TRUTH = "<truth>"
 

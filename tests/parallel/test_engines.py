@@ -30,6 +30,7 @@ from maxmargin.parallel import (
 from maxmargin.parallel.engines import WorkerLost
 from maxmargin.parallel.line_search import maximize_in_box
 from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.problem import Problem
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, OracleCache, Perceptron
 
@@ -242,6 +243,20 @@ def test_a_dead_worker_is_replaced(engine):
     expected = expect(max_epochs=3)
     found = fit_chains(engine, [Kill(engine)], max_epochs=3)
     assert same_bits(expected, found)
+
+
+@pytest.mark.parametrize("name", ["corrective", "lbfgs", "frank-wolfe"])
+def test_samples_are_sent_once(name):
+    class Counting(SerialEngine):
+        sent = 0
+
+        def submit(self, worker, function, *arguments):
+            self.sent += any(isinstance(own, Problem) for own in arguments)
+            return super().submit(worker, function, *arguments)
+
+    engine = Counting(2)
+    fit_chains(engine, max_epochs=3, **SOLVERS[name])
+    assert engine.sent == 2
 
 
 class Unreliable(SerialEngine):

@@ -36,6 +36,8 @@ class ShardRecord:
         self.journal: list[tuple[str, tuple[Any, ...]]] = []
         self.journal_bytes = 0
         self.is_parked = True
+        #: whether a worker was sent its samples, which are large, unlike the name of a file
+        self.is_sent = False
 
     @property
     def version(self) -> int:
@@ -115,12 +117,13 @@ class ShardSet:
         own, worker = self.records[k], k % int(self.engine.n_workers)
         stateless = command[0] in _STATELESS
         rest = (own.key, None if stateless else own.version, *command)
-        if not load and not own.is_parked:
+        if not load and (own.is_sent if stateless else not own.is_parked):
             return self.engine.submit(worker, run_command, *rest)
         state: tuple[Any, ...] = (None, None, 0, [])
         if not stateless:
             state = (own.plan, own.read_start(), own.first, own.journal)
-        return self.engine.submit(worker, load_and_run, own.source, *state, *rest)
+        source = None if own.is_sent and not load else own.source
+        return self.engine.submit(worker, load_and_run, source, *state, *rest)
 
     def _wait(self, k: int, command: tuple[Any, ...], future: Any) -> Any:
         name, arguments, changes = command
@@ -132,6 +135,7 @@ class ShardSet:
         found = self.engine.wait(worker, future, again, f"shard {k}")
         if isinstance(found, Missing):
             found = self.engine.wait(worker, again(), again, f"shard {k}")
+        own.is_sent = isinstance(own.source, Problem)
         if name not in _STATELESS:
             own.is_parked = name == "park"
         if isinstance(found, Visit) and found.n_parts:  # as far, whatever the clock says then

@@ -115,11 +115,13 @@ def load_and_run(
 ) -> Any:
     """Run a command on a shard that this process does not have as it should be.
 
-    plan : None if the command needs no state. snapshot : the state in version `first`, None for a
-    new one. journal : the commands since.
+    source : None if the process had it before. plan : None if the command needs no state.
+    snapshot : the state in version `first`, None for a new one. journal : the commands since.
     """
     shard = _shards.pop(key, None)
     if shard is None:
+        if source is None:
+            return Missing()
         _drop_spare()
         shard = Shard(source)
     if plan is not None:

@@ -29,3 +29,11 @@ def test_disulfide_bonds(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match=words):
             load_disulfides(path=path)
+
+
+def test_disulfide_bonds_are_not_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
+    with pytest.raises(
+        FileNotFoundError, match=r"no disulfide_sprot/train.txt.gz found: give .*path"
+    ):
+        load_disulfides()

@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin.datasets._files import Source, find_file, has_file, read_file
+from maxmargin.datasets._files import find_local, read_file
+
+_FOLDER, _FILES = "disulfide_sprot", ("train.txt.gz", "train.txt")
+_SOURCE = "Swiss-Prot, https://www.uniprot.org; load_disulfides tells the form of the file"
 
 
 class DisulfideData(NamedTuple):
@@ -42,16 +45,16 @@ def load_disulfides(
     path : str, path or None, default=None
         The file (plain or gzip; three lines a protein: ">" and a name, amino acids, bonds
         ``i-j i-j ...`` from 1), its folder, or the folder that holds it. None means the folder in
-        MAXMARGIN_DATA, then the cache.
+        MAXMARGIN_DATA, then the cache; it is not downloaded.
 
     Returns
     -------
     DisulfideData
         Sequences, bonds and names.
     """
-    if name != _SOURCE.folder:
-        raise ValueError(f"name is {name!r}, expected {_SOURCE.folder!r}.")
-    found = find_file(_SOURCE, path)
+    if name != _FOLDER:
+        raise ValueError(f"name is {name!r}, expected {_FOLDER!r}.")
+    found = find_local(_FOLDER, _FILES, path, _SOURCE)
     return parse_disulfides(read_file(found), str(found))
 
 
@@ -89,13 +92,5 @@ def parse_disulfides(raw: bytes, name: str) -> DisulfideData:
 
 def names_in(folder: Path) -> list[str]:
     """What `maxmargin info` says is in a folder."""
-    return ["disulfide bonds"] if has_file(_SOURCE, folder) else []
-
-
-def _check(raw: bytes, name: str) -> None:
-    parse_disulfides(raw, name)
-
-
-_SOURCE = Source(
-    "disulfide_sprot", ("train.txt.gz", "train.txt"), "https://www.uniprot.org", _check
-)
+    there = any((folder / _FOLDER / file).is_file() for file in _FILES)
+    return ["disulfide bonds"] if there else []

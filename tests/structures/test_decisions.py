@@ -46,6 +46,7 @@ def test_what_is_no_decision_problem_is_refused(structure, words):
         (Knapsack([2, 2, 2], 3), {0, 1}, "items weigh 4, more than 3"),
         (Knapsack([[2, 2, 2], [1, 1, 1]], [9, 1]), {0, 1}, "in dimension 1"),
         (TopK(1), [0.5, 0.5, 0.0], "zeros and ones"),
+        (TopK(1), [0, 1, 0, 0], "found 4 zeros and ones, expected 3"),
     ],
 )
 def test_decisions_that_are_not_outputs_are_refused(structure, y, words):

@@ -43,6 +43,8 @@ def as_vector(y: Any, n_parts: int, binary: bool = False, indices: bool = False)
             )
     if vector:
         return found.astype(float)
+    if whole and len(found) > 2 and ((found == 0) | (found == 1)).all():  # not part numbers
+        raise ValueError(f"found {len(found)} zeros and ones, expected {n_parts}.")
     if whole or found.size == 0:
         return _of_indices(found.tolist(), n_parts)
     raise ValueError(

@@ -371,6 +371,7 @@ GOOD = [["a", "b"], ["c"]]
         ([["a"], []], [["X"], ["Y"]], ValueError, "sentence 1: 1 tags but 0 tokens"),
         (GOOD, [[("X",), ("Y",)], [("X",)]], TypeError, "sentence 0, token 0: .* is tuple"),
         (GOOD, [[1, 2], ["X"]], TypeError, "sentence 1, token 0: .* expected a number"),
+        (GOOD, [[np.nan, "X"], ["X"]], TypeError, "0, token 0: the tag nan .* unknown are None"),
         (GOOD, [[1, float("nan")], [2]], ValueError, "not finite"),
         ([], [], ValueError, "no sentences"),
         (["a b", "c"], [["X", "Y"], ["X"]], ValueError, "sentence 0: expected a list of tokens"),

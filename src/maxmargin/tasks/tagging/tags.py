@@ -54,13 +54,15 @@ def check_tags(
         del kinds[NoneType]
         if not known:
             raise ValueError("all tags are None: there is nothing to learn or to score.")
-    wanted = kinds[type(known[0])] if known else "str"
+    first = next((tag for tag in known if type(tag) is not float or tag == tag), "")  # not NaN
+    wanted = kinds.get(type(first), "str")
     if not wanted or len(set(kinds.values())) > 1:
         wanted = wanted or "str"
         row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
         i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
         hint = " All tags must be known here." if flat[row] is None and not partial else ""
+        hint = " Tags that are unknown are None." if partial and flat[row] != flat[row] else hint
         raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{hint}")
     return tags, learn_classes(np.array(known))[0].tolist()
 

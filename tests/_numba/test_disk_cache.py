@@ -2,6 +2,8 @@
 
 import importlib.util
 import logging
+import os
+import subprocess
 import sys
 from collections import namedtuple
 
@@ -230,3 +232,22 @@ def test_all_functions_have_digests():
     for name in list_modules():
         for function in functions_of(name):
             assert len(digest_function(function)) == 64
+
+
+def test_names_of_functions_are_the_same_in_all_processes():
+    """A caller that one process compiled finds what another compiled; sets have no fixed order."""
+    code = (
+        "from numba.core.cpu_options import FastMathOptions\n"
+        "from maxmargin._numba.dispatchers import _Options\n"
+        "options = _Options()\n"
+        "options.fastmath = FastMathOptions({'contract', 'nnan', 'nsz'})\n"
+        "print(options.get_mangle_string())\n"
+    )
+    names = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in range(4)
+    }  # fmt: skip
+    assert len(names) == 1

@@ -35,7 +35,7 @@ from maxmargin._numba.compile import LazyFunction
 from maxmargin._numba.digests import digest_function
 
 #: changes with what is written to a file, or how code is made
-_FORMAT = 2
+_FORMAT = 3
 #: Instructions up to which callers may copy a function. LLVM inlines some 50, and more the more
 #: arguments that saves, of which arrays have seven each: at 150 passes were a tenth slower.
 _SMALL = 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
@@ -62,6 +63,14 @@ class _Options(Flags):
         if self.kept is None:
             self.kept = super().values()
         return self.kept
+
+    def get_mangle_string(self) -> str:
+        """Return the part of a function's name that stands for its options.
+
+        Numba writes `fastmath` in the order of a set, which is another one in each process.
+        """
+        options = {**super().values(), "fastmath": sorted(self.fastmath.flags)}
+        return hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()[:16]
 
 
 class _StableNames(Compiler):

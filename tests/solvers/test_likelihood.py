@@ -1,5 +1,6 @@
 """Training by the likelihood: SDCA and LBFGS against optima by scipy, scikit-learn and crfsuite."""
 
+import warnings
 from functools import cache
 from itertools import product
 
@@ -396,3 +397,20 @@ def test_crfsuite_agrees(c2, tmp_path):
     pairs = {(a, b): w for (a, b), w in info.transitions.items()}
     for (a, left), (b, right) in product(enumerate(model.classes_), repeat=2):
         assert model.transition_coef_[a, b] == pytest.approx(pairs[left, right], abs=1e-3)
+
+
+@pytest.mark.parametrize(("seed", "scale", "alpha"), [(15, 1e4, 2e-3), (35, 1e3, 7e-5)])
+def test_rounding_of_large_scores_is_no_entropy(seed, scale, alpha):
+    """On the way, scores are so large that log Z and a score differ by more than the optimum."""
+    rng = np.random.default_rng(seed)
+    X = [scale * rng.normal(size=(length, 3)) for length in rng.integers(1, 5, size=3)]
+    y = [np.arange(len(x)) % 3 for x in X]
+    sdca = ChainSVM(solver="sdca", tol=1e-9, max_epochs=60, objective="likelihood", warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for own in (alpha / 10, alpha):
+            found = sdca.set_params(alpha=own).fit(X, y).result_
+        best = ChainSVM(alpha, solver="lbfgs", tol=1e-12, max_epochs=2000, objective="likelihood")
+        primal = best.fit(X, y).result_.primal
+    assert found.dual <= min(primal, found.primal) + 1e-14
+    assert found.status is not Status.FAILED

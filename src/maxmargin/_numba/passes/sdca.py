@@ -21,6 +21,9 @@ from maxmargin._numba.packed_samples import (
 )
 from maxmargin._numba.passes.block_step import block_change
 
+#: relative size of what rounding may add to log Z and to scores of points
+ROUNDING = 2.0**-49
+
 
 @compiled_function(
     types.float64(PACKED, types.int64, WORKSPACE, types.float64, types.float64, *[FLOATS] * 3)
@@ -30,7 +33,10 @@ def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     start = packed.part_ptr[i]
     parts = packed.part_ptr[i + 1] - start
     own = z[start : start + parts]
-    rise = log_z - part_dot(workspace.theta, workspace.vertex, parts) - entropy[i]
+    # what rounding of large scores leaves over is no entropy, of which the bound may not have more
+    expected = part_dot(workspace.theta, workspace.vertex, parts)
+    excess = ROUNDING * (abs(log_z) + abs(expected))
+    rise = max(log_z - expected - excess, 0.0) - entropy[i]
     gap = log_z - part_dot(workspace.theta, own, parts) - entropy[i]
     omega = packed.weight[i]
     if omega == 0.0 or not gap > 0.0:

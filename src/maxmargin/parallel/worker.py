@@ -33,7 +33,7 @@ from maxmargin.persistence.checkpoints.checks import check_state
 from maxmargin.persistence.decode import WRONG_PARTS
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.base import EpochInPieces, Pieces, Solver
+from maxmargin.solvers.base import Pieces, PiecewiseSolver, Solver
 
 #: bytes of shards that a process keeps beside those in use, so as not to read them again
 SPARE_BYTES = 1 << 28
@@ -207,7 +207,7 @@ class Shard:
         if new_average:
             state.average = start_average(len(state.w))
         if self.rest is None:
-            solver = cast(EpochInPieces, self.solver)
+            solver = cast(PiecewiseSolver, self.solver)
             self.rest = solver.rounds(problem, state, self.n_pieces)
             self.order = next(self.rest)
         before = state.w.copy() if self.is_alone else self.base

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -53,7 +53,7 @@ class Requires:
         Whether alpha and the loss matter to it.
     shards : {"rounds", "sums", ""}, default=""
         How it works on the shards of an engine, see `maxmargin.parallel`: by rounds, in which a
-        piece of an epoch is run on each (`EpochInPieces`); by sums over all of them in
+        piece of an epoch is run on each (`PiecewiseSolver`); by sums over all of them in
         `Problem.apply` and `Problem.likelihood`; or not at all.
     """
 
@@ -395,11 +395,32 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         return cast(StateT, state)
 
 
-class EpochInPieces(Protocol):
-    """What a solver that works on shards by rounds has besides `epoch`."""
+class PiecewiseSolver(Solver[StateT]):
+    """Solver that runs its epochs in pieces, and so works on shards by rounds."""
 
-    def rounds(self, problem: Problem, state: Any, n_pieces: int | None = None) -> Pieces:
-        """Run one epoch in pieces, see `BCFW.rounds`; no piece has a sample twice."""
+    def epoch(self, problem: Problem, state: StateT) -> None:
+        for _ in self.rounds(problem, state):
+            pass
+
+    @abstractmethod
+    def rounds(self, problem: Problem, state: StateT, n_pieces: int | None = None) -> Pieces:
+        """Run one epoch in pieces, between which w may be moved by others.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        n_pieces : int or None, default=None
+            Number of pieces of a pass over the samples; None means whole passes.
+
+        Yields
+        ------
+        ndarray of int
+            Samples of the piece that comes next, none of them twice; none before what ends the
+            epoch. What is sent back are the parts of it to visit; None means all of it.
+        """
 
 
 def cut_order(order: np.ndarray, n_pieces: int | None) -> list[np.ndarray]:

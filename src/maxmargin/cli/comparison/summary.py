@@ -94,7 +94,8 @@ def _name_run(run: Mapping[str, Any]) -> dict[str, Any]:
 def _with_memory(run: Mapping[str, Any]) -> dict[str, Any]:
     """With what training took beyond the process that had the data and compiled code already."""
     peak, base = run["peak_bytes"], run["base_bytes"]
-    above = None if None in (peak, base) else peak - base
+    # the system counts a peak a few pages late
+    above = None if None in (peak, base) else max(peak - base, 0)
     return {"solver_bytes": None, **run, "memory_bytes": above}
 
 

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM
+from maxmargin._numba.passes.mixing import follow_direction
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Box
 from maxmargin.parallel import (
@@ -243,6 +244,22 @@ def test_a_dead_worker_is_replaced(engine):
     expected = expect(max_epochs=3)
     found = fit_chains(engine, [Kill(engine)], max_epochs=3)
     assert same_bits(expected, found)
+
+
+def test_a_shard_that_touches_no_weights_leaves_those_of_others_alone():
+    base, w = np.zeros((2, 4))  # beside which the shard has none
+    follow_direction(np.empty(0, np.uint32), np.arange(4, dtype=np.uint32), w + 1, base[:0], w[:0])
+    assert not base.any()
+    assert not w.any()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 4)), np.arange(20) % 3
+    X[:10] = 0.0  # the first shard
+    options = {"bias": False, "tol": 1e-3}
+    alone, two = (
+        MulticlassSVM(engine=engine, **options).fit(X, y).result_
+        for engine in (None, SerialEngine(2))
+    )
+    assert abs(two.primal - alone.primal) <= alone.gap + two.gap
 
 
 @pytest.mark.parametrize("name", ["corrective", "lbfgs", "frank-wolfe"])

@@ -400,6 +400,21 @@ def test_a_worker_that_hangs_is_replaced():
         engine.close()
 
 
+def test_a_worker_that_hangs_does_not_hold_up_the_end():
+    engine = ProcessEngine(1, retries=0)
+    try:
+        assert engine.result(engine.submit(0, int, "1")) == 1
+        process = next(iter(engine._pools[0]._processes.values()))
+        engine.task_limit = 1.0
+        with pytest.raises(RuntimeError, match="not answered for 1 s"):
+            engine.wait(0, engine.submit(0, time.sleep, 60), int)
+        assert not process.is_alive()
+    finally:
+        if process.is_alive():
+            process.kill()
+        engine.close()
+
+
 def test_processes_that_die_at_once_are_told_of_the_guard():
     engine = ProcessEngine(1)
     calls = lambda: engine.submit(0, os._exit, 1)  # noqa: E731

@@ -15,10 +15,11 @@ import numpy as np
 import psutil
 import pytest
 
-from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM
+from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM, StructuredSVM
 from maxmargin._numba.passes.mixing import follow_direction
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Box
+from maxmargin.oracles.checked import Counted
 from maxmargin.parallel import (
     Engine,
     ExecutorEngine,
@@ -34,6 +35,7 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.problem import Problem
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, OracleCache, Perceptron
+from maxmargin.structures import Structure
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
 
@@ -274,6 +276,54 @@ def test_samples_are_sent_once(name):
     engine = Counting(2)
     fit_chains(engine, max_epochs=3, **SOLVERS[name])
     assert engine.sent == 2
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_what_expensive_oracles_said_for_a_certificate_is_not_asked_again(rounds):
+    calls = []
+
+    def best(theta):
+        calls.append(theta)
+        return np.arange(len(theta)) == np.argmax(theta)
+
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(24)]
+    y = [best(x @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=4)) for x in X]
+    counts = []
+    for engine in (None, SerialEngine(2, rounds)):
+        calls.clear()
+        options = {"solver": "bcfw", "max_epochs": 6, "tol": 0.0, "engine": engine}
+        found = StructuredSVM(Structure.from_oracle(best), **options).fit(X, y).result_
+        assert found.history[-1].n_oracle == len(calls)
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
+def test_oracles_are_told_samples_by_their_numbers_among_all(monkeypatch):
+    samples, maximize_many = set(), Counted.maximize_many
+
+    def note(oracle, calls):
+        samples.update(call.sample for call in calls)
+        return maximize_many(oracle, calls)
+
+    monkeypatch.setattr(Counted, "maximize_many", note)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 2, 2))
+    structure = Structure.from_oracle(lambda theta: np.eye(2)[np.argmax(theta)])
+    options = {"solver": "bcfw", "max_epochs": 1, "engine": SerialEngine(3)}
+    StructuredSVM(structure, **options).fit(list(X), [np.eye(2)[i % 2] for i in range(10)])
+    assert samples == set(range(10))
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_perceptrons_on_a_shard_without_weight(batch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    y = np.argmax(X[:, :3], axis=1)
+    options = {"solver": Perceptron(batch=batch), "max_epochs": 20}
+    weight = np.repeat([0.0, 1.0], 10)
+    model = MulticlassSVM(engine=SerialEngine(2, 1), **options).fit(X, y, weight)
+    assert model.score(X[10:], y[10:]) > 0.5
 
 
 class Unreliable(SerialEngine):

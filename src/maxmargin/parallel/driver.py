@@ -185,7 +185,7 @@ class Rounds(Solver[RoundsState]):
                 "end", lambda k: self._news(state, k), group, meanwhile=lambda: self._follow(state)
             )
             for k, (estimate, n_calls) in zip(group, told, strict=True):
-                self._links[k].in_sync = True
+                self._links[k] = _Link(self._round)
                 state.n_oracle += n_calls - int(state.calls[k])
                 state.estimates[k], state.calls[k] = estimate, n_calls
                 self._shards.save(k, park=len(self._shards) > self.engine.n_workers)

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM, StructuredSVM
+from maxmargin._numba.packed_samples import Points
 from maxmargin._numba.passes.mixing import follow_direction
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Box
@@ -603,6 +604,25 @@ def test_warm_starts(n_workers):
     assert model.result_.dual == pytest.approx(dual, rel=1e-12)
     model.set_params(engine=None).fit(X, y)
     assert model.result_.n_epochs == 0
+
+
+def test_points_of_shards_that_keep_them_otherwise_are_joined():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(length, 4)) for length in [2] * 30 + [2000, 2000]]
+    y = [np.argmax(x[:, :3], axis=1) for x in X]
+    kinds = set()
+
+    class Watched(SerialEngine):
+        def result(self, future):
+            kinds.add(type(future))
+            return future
+
+    state = ChainSVM(max_epochs=2, engine=Watched(3)).fit(X, y).result_.state
+    assert {np.ndarray, Points} <= kinds  # images are kept of long chains
+    starts = np.cumsum([0] + [3 * len(x) + 9 * (len(x) - 1) for x in X])  # labels and pairs
+    for first, x in zip(starts, X, strict=False):
+        labels = state.z[first : first + 3 * len(x)].reshape(-1, 3)
+        np.testing.assert_allclose(labels.sum(axis=1), 1.0)
 
 
 def test_interrupts_do_not_end_processes():

@@ -316,6 +316,45 @@ def test_oracles_are_told_samples_by_their_numbers_among_all(monkeypatch):
     assert samples == set(range(10))
 
 
+def find_slowly(theta):
+    time.sleep(0.005)
+    return np.arange(len(theta)) == np.argmax(theta)
+
+
+def fit_slowly(engine, **options):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(40)]
+    y = [find_slowly(x @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=4)) for x in X]
+    structure = Structure.from_oracle(find_slowly)
+    return StructuredSVM(structure, solver="bcfw", tol=0.0, engine=engine, **options).fit(X, y)
+
+
+def test_calls_of_oracles_in_python_are_counted_wherever_they_are_made():
+    class Elsewhere(SerialEngine):
+        def submit(self, worker, function, *arguments):
+            return function(*pickle.loads(pickle.dumps(arguments)))
+
+    here, there = (
+        fit_slowly(kind(2), max_epochs=2).result_.history[-1] for kind in (SerialEngine, Elsewhere)
+    )
+    assert here.n_oracle == there.n_oracle > 80
+    assert there.extra["oracle_seconds"] > 0.2
+
+
+def test_a_time_limit_ends_rounds_and_repeats_none():
+    repeated = []
+
+    class Watched(SerialEngine):
+        def submit(self, worker, function, *arguments):
+            if function is shards.load_and_run:
+                repeated.extend(arguments[4])
+            return super().submit(worker, function, *arguments)
+
+    result = fit_slowly(Watched(2), max_epochs=10**6, time_limit=1.5).result_
+    assert result.status is Status.TIME_LIMIT
+    assert not repeated
+
+
 @pytest.mark.parametrize("batch", [True, False])
 def test_perceptrons_on_a_shard_without_weight(batch):
     rng = np.random.default_rng(0)
@@ -614,7 +653,7 @@ def test_points_of_shards_that_keep_them_otherwise_are_joined():
 
     class Watched(SerialEngine):
         def result(self, future):
-            kinds.add(type(future))
+            kinds.update(map(type, future or ()))
             return future
 
     state = ChainSVM(max_epochs=2, engine=Watched(3)).fit(X, y).result_.state

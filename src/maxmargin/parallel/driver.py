@@ -139,7 +139,8 @@ class Rounds(Solver[RoundsState]):
         pieces = None if self.is_alone else int(self.engine.rounds)
         self._rng = rng
         solvers = [clone(self.solver).set_params(random_state=own, **options) for own in streams]
-        self._shards = ShardSet(self.engine, sources, [Plan(own, pieces) for own in solvers])
+        plans = [Plan(own, pieces) for own in solvers]
+        self._shards = ShardSet(self.engine, problem.oracle, sources, plans)
         self._links = [_Link() for _ in sources]
         self._round, self._is_final = 0, False
         #: shards and directions of the last round, and whether w has followed them

@@ -89,7 +89,10 @@ class News(NamedTuple):
 def run_command(
     key: str, version: int | None, name: str, arguments: tuple[Any, ...], changes: bool
 ) -> Any:
-    """Run a command on a shard. version : None if any will do. changes : whether it raises it."""
+    """Run a command on a shard: what it returns, and counts of calls of the oracle, or Missing.
+
+    version : None if any will do. changes : whether it raises it.
+    """
     shard = _shards.get(key)
     if shard is None or version not in (None, shard.version):
         return Missing()
@@ -101,7 +104,7 @@ def run_command(
         raise
     if changes and shard.version is not None:
         shard.version += 1
-    return found
+    return found, shard.problem.oracle.take_counts()
 
 
 def load_and_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -395,11 +395,32 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         return cast(StateT, state)
 
 
-class EpochInPieces(Protocol):
-    """What a solver that works on shards by rounds has besides `epoch`."""
+class EpochInPieces(Solver[StateT]):
+    """A solver that works on shards by rounds."""
 
-    def rounds(self, problem: Problem, state: Any, n_pieces: int | None = None) -> Pieces:
-        """Run one epoch in pieces, see `BCFW.rounds`; no piece has a sample twice."""
+    @abstractmethod
+    def rounds(self, problem: Problem, state: StateT, n_pieces: int | None = None) -> Pieces:
+        """Run one epoch in pieces, between which w may be moved by others.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        n_pieces : int or None, default=None
+            Number of pieces of a pass over the samples; None means whole passes.
+
+        Yields
+        ------
+        ndarray of int
+            Samples of the piece that comes next, none of them twice; none before what ends the
+            epoch. What is sent back are the parts of it to visit; None means all of it.
+        """
+
+    def epoch(self, problem: Problem, state: StateT) -> None:
+        for _ in self.rounds(problem, state):
+            pass
 
 
 def cut_order(order: np.ndarray, n_pieces: int | None) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
+from maxmargin.solvers.base import EpochInPieces, Pieces, Requires, cut_order
 from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
@@ -51,7 +51,7 @@ class BCFWState(CacheState):
     outputs_known: bool = state_field(False)
 
 
-class BCFW(Solver[BCFWState]):
+class BCFW(EpochInPieces[BCFWState]):
     """Block-coordinate Frank-Wolfe: maximise D(z) by exact steps in one z_i at a time.
 
     The oracle returns `s = argmax a_i . s`. Then z_i moves
@@ -199,28 +199,7 @@ class BCFW(Solver[BCFWState]):
             check_vertex_cache(problem, fresh, state)
 
     # -- an epoch ----------------------------------------------------------------------------------
-    def epoch(self, problem: Problem, state: BCFWState) -> None:
-        for _ in self.rounds(problem, state):
-            pass
-
     def rounds(self, problem: Problem, state: BCFWState, n_pieces: int | None = None) -> Pieces:
-        """Run one epoch in pieces, between which w may be moved by others.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
-        n_pieces : int or None, default=None
-            Number of pieces of a pass over the samples; None means whole passes.
-
-        Yields
-        ------
-        ndarray of int
-            Samples of the piece that comes next; none before what ends the epoch. What is sent back
-            are the parts of it to visit; None means all of it.
-        """
         self._prepare(problem, state)
         state.counters.epoch[0] = state.epoch
         order, cache = self._order(problem, state), self._cache()

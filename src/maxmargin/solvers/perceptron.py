@@ -11,7 +11,7 @@ from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
+from maxmargin.solvers.base import EpochInPieces, Pieces, Requires, cut_order
 from maxmargin.solvers.domain_steps import (
     AverageState,
     carry_weights,
@@ -32,7 +32,7 @@ class PerceptronState(AverageState):
     train_error: float = state_field(np.nan)
 
 
-class Perceptron(Solver[PerceptronState]):
+class Perceptron(EpochInPieces[PerceptronState]):
     """Add F_i (y_i - s) whenever the best output s is not the true one; no penalty, no margin.
 
     It ignores alpha and the loss and provides no bound, so that results have no certificate; a pass
@@ -105,14 +105,9 @@ class Perceptron(Solver[PerceptronState]):
             own.w[:] = problem.domain.project(own.w)
         return own
 
-    def epoch(self, problem: Problem, state: PerceptronState) -> None:
-        for _ in self.rounds(problem, state):
-            pass
-
     def rounds(
         self, problem: Problem, state: PerceptronState, n_pieces: int | None = None
     ) -> Pieces:
-        """Run one epoch in pieces, between which w may be moved by others; see `BCFW.rounds`."""
         self._prepare(problem, state)
         order = np.arange(problem.n) if self.batch else state.rng.permutation(problem.n)
         # samples without weight are no reason to go on

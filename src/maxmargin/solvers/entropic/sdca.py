@@ -11,7 +11,7 @@ from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Pieces, Requires, Solver, cut_order
+from maxmargin.solvers.base import EpochInPieces, Pieces, Requires, cut_order
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _REFRESH = 5  # epochs after which all gaps are looked at again
@@ -29,7 +29,7 @@ class SDCAState(State):
     estimate: float = state_field(np.inf, warm="keep")
 
 
-class SDCA(Solver[SDCAState]):
+class SDCA(EpochInPieces[SDCAState]):
     """Maximise the dual of the penalised negative log-likelihood, one sample at a time.
 
     Each sample has a distribution over its outputs, of which its expectations z_i and a lower bound
@@ -94,28 +94,7 @@ class SDCA(Solver[SDCAState]):
             own.w[:] = problem.weights(own.z)
         return own
 
-    def epoch(self, problem: Problem, state: SDCAState) -> None:
-        for _ in self.rounds(problem, state):
-            pass
-
     def rounds(self, problem: Problem, state: SDCAState, n_pieces: int | None = None) -> Pieces:
-        """Run one epoch in pieces, between which w may be moved by others.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
-        n_pieces : int or None, default=None
-            Number of pieces of a pass over the samples; None means whole passes.
-
-        Yields
-        ------
-        ndarray of int
-            Samples of the piece that comes next; none before what ends the epoch. What is sent back
-            are the parts of it to visit; None means all of it.
-        """
         order = self._order(problem, state)
         for piece in cut_order(order, n_pieces):
             for part in (yield piece) or (piece,):

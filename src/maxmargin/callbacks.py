@@ -212,7 +212,8 @@ class TimeLimit(Callback):
     """End the run after a given time.
 
     It is looked at after each epoch, and where the oracle is written in Python before each of its
-    calls. Then the best certified weights are kept, or if there are none yet, the last ones.
+    calls; on an engine, before each round. Then the best certified weights are kept, or if there
+    are none yet, the last ones.
 
     Parameters
     ----------

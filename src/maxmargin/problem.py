@@ -16,7 +16,7 @@ from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
 from maxmargin.memory import SparsePoints, cut_range, sparse_zeros
-from maxmargin.oracles.checked import TOL
+from maxmargin.oracles.checked import TOL, Counted
 from maxmargin.oracles.constraints import part_score
 from maxmargin.samples import NO_POINTS, Samples
 from maxmargin.structures.base import Layout, Structure
@@ -372,6 +372,8 @@ class Problem(Samples):
         found.layouts, found.part_ptr, found.first = self.layouts[first:last], part_ptr, first
         found.truths = Points(*cut(self.truths.ptr, self.truths.part, self.truths.value))
         found._truth, found._plain, found.memory = None, None, np.empty(0)
+        # which calls may be made at the same time, and where nobody watches
+        found.oracle = Counted(self.oracle.inner)
         return found
 
     def without_loss(self) -> Samples:

@@ -141,7 +141,8 @@ class Counted(Wrapper):
         self.n_calls, self.seconds, self.deadline = 0, 0.0, np.inf
         self._counts: Counter[str] = Counter()
 
-    def _begin(self) -> float:
+    def check_time(self) -> float:
+        """The time now; raises `TimeIsUp` after the deadline."""
         now = perf_counter()
         if now > self.deadline:
             raise TimeIsUp
@@ -153,14 +154,14 @@ class Counted(Wrapper):
 
     def compute(self, ability: str, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """What another ability than `maximize` returns, checked."""
-        begun = self._begin()
+        begun = self.check_time()
         found = self.inner.compute(ability, theta, layout)
         if ability == "marginals":
             self._end(begun)
         return found
 
     def maximize_many(self, calls: Sequence[Call]) -> Generator[tuple[Any, float]]:
-        begun = self._begin()
+        begun = self.check_time()
         with closing(self.inner.maximize_many(calls)) as found:
             for call, (z, value) in zip(calls, found, strict=True):
                 self._end(begun)
@@ -169,7 +170,20 @@ class Counted(Wrapper):
                 if self.watch is not None:
                     self.watch()
                 yield z, value
-                begun = self._begin() if call is not calls[-1] else 0.0
+                begun = self.check_time() if call is not calls[-1] else 0.0
+
+    def take_counts(self) -> tuple[int, float, Counter[str]]:
+        """What `add_counts` of another one takes: what was counted since the last call."""
+        found = self.n_calls, self.seconds, Counter(self._counts)
+        self.n_calls, self.seconds = 0, 0.0
+        self._counts.clear()
+        return found
+
+    def add_counts(self, n_calls: int, seconds: float, counts: Counter[str]) -> None:
+        """Count what was counted elsewhere."""
+        self.n_calls += n_calls
+        self.seconds += seconds
+        self._counts.update(counts)
 
     def count_fractional(self, z: np.ndarray) -> None:
         """Count whether an answer is fractional, if calls are expensive."""

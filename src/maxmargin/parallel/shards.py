@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from maxmargin.oracles.checked import Counted
 from maxmargin.parallel.engines import Engine, WorkerLost
 from maxmargin.parallel.worker import Missing, Plan, Visit, forget_shards, load_and_run, run_command
 from maxmargin.problem import Problem
@@ -71,9 +72,11 @@ class ShardRecord:
 class ShardSet:
     """All shards of a run; commands to them are repeated until they are done."""
 
-    def __init__(self, engine: Engine, sources: Sequence[Any], plans: Iterable[Plan | None]):
+    def __init__(
+        self, engine: Engine, oracle: Counted, sources: Sequence[Any], plans: Iterable[Plan | None]
+    ):
         name = uuid4().hex
-        self.engine = engine
+        self.engine, self.oracle = engine, oracle
         self.records = [
             ShardRecord(f"{name}-{k}", source, plan)
             for k, (source, plan) in enumerate(zip(sources, plans, strict=True))
@@ -103,6 +106,8 @@ class ShardSet:
         arguments : of a shard. changes : whether the command changes the shard. meanwhile : what
         the driver does while the first are computed.
         """
+        if self.oracle.compiled_function("maximize") is None:
+            self.oracle.check_time()  # workers do not know when it is over
         found = []
         order, width = list(range(len(self)) if chosen is None else chosen), self.engine.n_workers
         for group in (order[a : a + width] for a in range(0, len(order), width)):
@@ -135,6 +140,8 @@ class ShardSet:
         found = self.engine.wait(worker, future, again, f"shard {k}")
         if isinstance(found, Missing):
             found = self.engine.wait(worker, again(), again, f"shard {k}")
+        found, counts = found
+        self.oracle.add_counts(*counts)
         own.is_sent = isinstance(own.source, Problem)
         if name not in _STATELESS:
             own.is_parked = name == "park"

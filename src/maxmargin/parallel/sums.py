@@ -30,7 +30,7 @@ class SummedProblem(Problem):
         parts = split_problem(problem, engine.n_workers)
         found._whole = found.packed
         found._bounds = np.cumsum([0, *(int(own.part_ptr[-1]) for own in parts)])
-        found.shards = ShardSet(engine, parts, [None] * len(parts))
+        found.shards = ShardSet(engine, found.oracle, parts, [None] * len(parts))
         found.shards.describe()
         return found
 

@@ -89,7 +89,10 @@ class News(NamedTuple):
 def run_command(
     key: str, version: int | None, name: str, arguments: tuple[Any, ...], changes: bool
 ) -> Any:
-    """Run a command on a shard. version : None if any will do. changes : whether it raises it."""
+    """Run a command on a shard: what it returns, and counts of calls of the oracle, or Missing.
+
+    version : None if any will do. changes : whether it raises it.
+    """
     shard = _shards.get(key)
     if shard is None or version not in (None, shard.version):
         return Missing()
@@ -101,7 +104,7 @@ def run_command(
         raise
     if changes and shard.version is not None:
         shard.version += 1
-    return found
+    return found, shard.problem.oracle.take_counts()
 
 
 def load_and_run(
@@ -219,16 +222,17 @@ class Shard:
             self.order = next(self.rest)
         at, change, sums = np.empty(len(before), np.uint32), np.empty(len(before)), np.empty(2)
         count = collect_changes(state.w, before, at, change, sums)
-        at, change, gain = at[:count].copy(), change[:count].copy(), 0.0
+        at, change, gain = at[:count], change[:count].copy(), 0.0
+        places = self.touched[at]
         if self.is_alone:
             change = state.w[at]
         else:
-            self.moved = at, change
+            self.moved = places, change
         if self.noted is not None:
             gain = self.noted.gain(problem, state)
         rest = gain, gain - problem.alpha * sums[0], sums[1], time.perf_counter() - begun
         ending = len(self.order) == 0, self.n_parts, self.n_left_out
-        return Visit(self.touched[at], change, *rest, *ending)
+        return Visit(places, change, *rest, *ending)
 
     def _parts_within(self, limit: float | int) -> Generator[np.ndarray, None, None]:
         """The parts of a piece, one at least, until the time is over."""
@@ -271,10 +275,8 @@ class Shard:
             self.base = np.empty(0) if self.is_alone else w.copy()
         elif update is not None:  # as the driver does, in the same order
             for own, share in zip(update.directions, update.shares, strict=True):
-                touched, (places, change) = self.touched, own or self.moved
-                follow_direction(
-                    touched if own else touched[:0], places, share * change, self.base, w
-                )
+                places, change = own or self.moved
+                follow_direction(self.touched, places, share * change, self.base, w)
 
     # commands that do not
     def describe(self, with_sizes: bool) -> tuple[Any, ...]:

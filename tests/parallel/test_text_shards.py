@@ -13,6 +13,7 @@ import pytest
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.parallel import SerialEngine, worker
+from maxmargin.parallel.driver import Rounds
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.tasks import SequenceTagger
@@ -131,6 +132,29 @@ def test_bad_files_are_named_and_left_out_if_asked(tmp_path):
         SequenceTagger().fit(TextShards(tmp_path))
     found = SequenceTagger(max_epochs=2).fit(TextShards(tmp_path, skip_bad=True))
     assert found.classes_.tolist() == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(("old", "new"), [(" y\n", " yy\n"), ("\n\n", "\n"), ("w1 ", "w2 ")])
+def test_files_that_change_while_they_are_learned_from_are_named(tmp_path, monkeypatch, old, new):
+    path = write_files(tmp_path, 3)[1]
+    start = Rounds.run
+
+    def change(*arguments):
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        return start(*arguments)
+
+    monkeypatch.setattr(Rounds, "run", change)
+    with pytest.raises(ValueError, match=r"001.txt: the file changed since training began"):
+        SequenceTagger(max_epochs=2).fit(TextShards(tmp_path))
+
+
+def test_links_to_files_that_are_gone_are_bad_files(tmp_path):
+    path = write_files(tmp_path, 3)[1]
+    path.unlink()
+    path.symlink_to(tmp_path / "gone")
+    with pytest.raises(ValueError, match=r"a shard cannot be read: .*001.txt"):
+        SequenceTagger(max_epochs=2).fit(TextShards(tmp_path))
 
 
 def test_files_have_their_own_tags(tmp_path):

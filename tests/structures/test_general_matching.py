@@ -353,6 +353,16 @@ def test_matchings_with_caps_are_as_good_as_those_listed(perfect):
     assert (none > 0) == perfect
 
 
+def test_large_scores_at_nodes_of_cap_0_cost_no_digits():
+    edges = [(0, 1), (0, 2), (2, 1)]
+    z = GeneralMatching(cap=[2, 0, 2]).maximize([4e9, 4e-7, -2e10], (3, edges))
+    np.testing.assert_array_equal(z, [0, 1, 0])
+    for perfect in (False, True):
+        assert not GeneralMatching(perfect, [0, 0]).maximize([1.0], (2, [(0, 1)])).any()
+    z = GeneralMatching(perfect=True, cap=[0, 1, 1]).maximize([3.0, 1.0], (3, [(0, 1), (1, 2)]))
+    np.testing.assert_array_equal(z, [0, 1])
+
+
 def test_people_with_several_partners_are_learned():
     rng, edges = np.random.default_rng(0), np.transpose(np.triu_indices(6, 1))
     cap = [2, 2, 1, 3, 1, 2]

@@ -261,8 +261,8 @@ class CappedMatchingOracle(Oracle):
     def maximize(self, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
         theta = check_scores(self.structure, theta, layout)
         graph, edge, end = self._copied[_graph_of(layout)]
-        if not len(theta):
-            return theta, 0.0
+        if not self.structure._caps(layout).any():
+            return np.zeros(len(theta)), 0.0
         scores = np.maximum(theta[edge], 0.0)
         if self.structure.perfect:  # which has both nodes of each edge, so that one may score alone
             scores = np.where(end == 0, theta[edge], 0.0)
@@ -282,18 +282,20 @@ class CappedMatchingOracle(Oracle):
         caps = np.minimum(caps, degrees)
         first, n = np.cumsum(caps) - caps, int(caps.sum())
         rows, edges, ends = [], [], []
+        # scores of edges that no output has would cost the others' digits
+        is_possible = (caps[graph.edges] > 0).all(axis=1)
+        first_end = n + 2 * (np.cumsum(is_possible) - 1)
         for side in (0, 1):
-            counts = caps[graph.edges[:, side]]
+            counts = caps[graph.edges[:, side]] * is_possible
             edge = np.repeat(np.arange(m), counts)
             place = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
-            rows.append(np.stack([first[graph.edges[edge, side]] + place, n + 2 * edge + side]))
+            rows.append(np.stack([first[graph.edges[edge, side]] + place, first_end[edge] + side]))
             edges.append(edge)
             ends.append(np.full(len(edge), side))
-        both = n + 2 * np.arange(m)
-        rows.append(np.stack([both, both + 1]))
-        edges.append(np.arange(m))
-        ends.append(np.full(m, 2))
-        larger = Network(max(n + 2 * m, 1), np.concatenate(rows, axis=1).T)
+        edges.append(np.flatnonzero(is_possible))
+        rows.append(first_end[edges[-1]] + [[0], [1]])
+        ends.append(np.full(len(edges[-1]), 2))
+        larger = Network(max(n + 2 * int(is_possible.sum()), 1), np.concatenate(rows, axis=1).T)
         return larger, np.concatenate(edges), np.concatenate(ends)
 
 

@@ -34,9 +34,13 @@ def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     parts = packed.part_ptr[i + 1] - start
     own = z[start : start + parts]
     # what rounding of large scores leaves over is no entropy, of which the bound may not have more
-    expected = part_dot(workspace.theta, workspace.vertex, parts)
-    excess = ROUNDING * (abs(log_z) + abs(expected))
-    rise = max(log_z - expected - excess, 0.0) - entropy[i]
+    expected, size = 0.0, abs(log_z)
+    for p in range(parts):
+        if workspace.vertex[p] != 0.0:
+            score = workspace.theta[p] * workspace.vertex[p]
+            expected += score
+            size += abs(score)
+    rise = max(log_z - expected - ROUNDING * size, 0.0) - entropy[i]
     gap = log_z - part_dot(workspace.theta, own, parts) - entropy[i]
     omega = packed.weight[i]
     if omega == 0.0 or not gap > 0.0:

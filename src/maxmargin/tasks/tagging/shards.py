@@ -75,7 +75,8 @@ class TextShards(Sequence[Any]):
         for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
             inside = [path]
             if path.is_dir():
-                files = (own for own in path.glob("[!.]*") if own.is_file())
+                # links to nowhere are files that are missing
+                files = (own for own in path.glob("[!.]*") if own.is_file() or not own.exists())
                 if not (inside := sorted(files)):
                     raise ValueError(f"{path}: the folder has no files of sentences.")
             found += inside
@@ -156,6 +157,21 @@ class TextShards(Sequence[Any]):
         read_file(self.paths[k], self.options, sentences, tags)
         return sentences, tags
 
+    def checksum(self, k: int) -> int:
+        """Return a checksum of one file.
+
+        Parameters
+        ----------
+        k : int
+            Number of the file.
+
+        Returns
+        -------
+        int
+            The checksum.
+        """
+        return crc32(Path(self.paths[k]).read_bytes())
+
     def names(self) -> list[str] | None:
         """Return names of the feature columns, as the first file has them.
 
@@ -186,7 +202,7 @@ def scan_file(shards: TextShards, k: int) -> Any:
                 dict.fromkeys(token[c] for own in sentences for token in own)
                 for c in range(len(first))
             ]
-        key = crc32(Path(shards.paths[k]).read_bytes())
+        key = shards.checksum(k)
     except (ValueError, OSError, IndexError) as error:
         return f"{shards.paths[k]}: {error}"
     labels = sorted({tag for own in tags for tag in own})
@@ -209,14 +225,23 @@ class _KnownLabels(ChainSVM):
 class TaggedFile:
     """The source of a shard: a file, and what makes a problem of it."""
 
-    def __init__(self, shards: TextShards, k: int, model: ChainSVM, place: str, n: int):
+    def __init__(
+        self, shards: TextShards, k: int, model: ChainSVM, place: str, n: int, checksum: int
+    ):
         self.shards, self.k, self.model, self.place, self.n = shards, k, model, place, n
+        self.checksum = checksum
 
     def open(self) -> Problem:
         """Return the problem of the file's sentences, whose features are made the first time."""
         path = Path(self.place).with_name(f"{self.k}.npz")
         if not path.exists():
-            rows, labels = self.make_rows(*self.shards.read(self.k))
+            sentences, tags = self.shards.read(self.k)
+            if self.shards.checksum(self.k) != self.checksum:
+                raise ValueError(
+                    f"{self.shards.paths[self.k]}: the file changed since training began; train"
+                    " again, and leave it as it is meanwhile."
+                )
+            rows, labels = self.make_rows(sentences, tags)
             matrix = rows.matrix
             own = path.with_name(f"{uuid4().hex}.npz")  # another worker may do the same
             arrays = matrix.data, matrix.indices, matrix.indptr, np.array(matrix.shape)
@@ -289,9 +314,10 @@ def fit_shards(
         with _folder_beside(Path(shards.paths[0])) as place:
             path = str(Path(place) / "features.maxmargin")
             save(features, path, level=1)
-            sources = [TaggedFile(shards, k, model, path, n) for k in range(len(shards.paths))]
+            keys = [own[3] for own in scanned]
+            sources = [TaggedFile(shards, k, model, path, n, own) for k, own in enumerate(keys)]
             problem = _outline(sources)
-            problem.source_key = f" {n} {crc32(repr([own[3] for own in scanned]).encode())}"
+            problem.source_key = f" {n} {crc32(repr(keys).encode())}"
             solver = model._resolve_solver()
             callbacks = [*callbacks, *model._callbacks()]
             model.result_ = run_on_engine(found, solver, problem, None, callbacks)

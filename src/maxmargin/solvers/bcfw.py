@@ -265,7 +265,7 @@ class BCFW(PiecewiseSolver[BCFWState]):
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
     def _oracle_pass(
-        self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None
+        self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None = None
     ) -> None:
         """Call the oracle for each sample, store its output, and step between cached vertices.
 

@@ -74,6 +74,14 @@ def test_a_folder_of_files_is_learned_from_and_evaluated(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["data"]["sentences"] == 30
 
 
+def test_a_folder_of_files_is_not_cut_into_folds(tmp_path, capsys):
+    (tmp_path / "train.conll").write_bytes(TEXT)
+    main(["shard", str(tmp_path / "train.conll"), "--out", str(tmp_path / "in"), "--size", "60B"])
+    options = ["--data", str(tmp_path / "in"), "--out", str(tmp_path / "run"), "--alpha", "auto"]
+    assert main(["train", "tagging", *options]) != 0
+    assert "give a number for alpha" in capsys.readouterr().err
+
+
 def test_all_fits_of_a_run_have_one_engine_which_ends_with_it(tmp_path, monkeypatch):
     begun, ended = set(), []
 

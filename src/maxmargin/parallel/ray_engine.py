@@ -25,9 +25,9 @@ class RayEngine(Engine):
     Parameters
     ----------
     address : str or None, default=None
-        Address of the cluster, such as "auto" or "ray://head:10001"; None means the one that this
-        process is connected to, or a new one on this machine with n_workers processors, which ends
-        with `close`.
+        Address of the cluster, such as "auto" or "ray://head:10001"; None means a new one on this
+        machine with n_workers processors, which ends with `close`. If this process is connected to
+        a cluster already, it is that one.
     **options : dict
         Those of `Engine`.
     """

@@ -190,6 +190,12 @@ class TaggingCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
+        if isinstance(data.inputs, TextShards):  # part of it may not fit into memory either
+            raise ValueError(
+                "a corpus in files is learned from as a whole, not by folds or samples of it: give"
+                " a number for alpha, or if it fits into memory, the names of its files"
+                " (shards/*.txt) in place of the folder's."
+            )
         inputs = [data.inputs[i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
         return Data(inputs, outputs, data.counts | _counts(outputs), data.extra)
@@ -235,7 +241,8 @@ class TaggingCommand(TaskCommand):
             ],
         )
         if isinstance(data.inputs, TextShards):  # probabilities of one file are enough, and fit
-            data = self.take(data, range(data.inputs.end(0)))
+            sentences, tags = data.inputs.read(0)
+            data = Data(sentences, tags, data.counts | _counts(tags), data.extra)
         return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:

@@ -8,6 +8,7 @@ import pytest
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.main import main
 from maxmargin.cli.shard import parse_size, shard
+from maxmargin.parallel import ThreadEngine, engines
 from maxmargin.tasks.tagging.shards import TextShards
 
 TEXT = b"".join(b"w%d N\nv V\n\n" % k for k in range(30))
@@ -71,6 +72,26 @@ def test_a_folder_of_files_is_learned_from_and_evaluated(tmp_path, capsys):
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "run-in"), str(tmp_path / "in"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["sentences"] == 30
+
+
+def test_all_fits_of_a_run_have_one_engine_which_ends_with_it(tmp_path, monkeypatch):
+    begun, ended = set(), []
+
+    class Watched(ThreadEngine):
+        def submit(self, worker, function, *arguments):
+            begun.add(self)
+            return super().submit(worker, function, *arguments)
+
+        def close(self):
+            ended.append(self)
+            super().close()
+
+    monkeypatch.setattr(engines, "ThreadEngine", Watched)
+    (tmp_path / "train.conll").write_bytes(TEXT)
+    files = ["--data", str(tmp_path / "train.conll"), "--out", str(tmp_path / "run")]
+    options = ["--engine", "threads", "--alpha", "auto", "--max-epochs", "2"]
+    assert main(["train", "tagging", *files, *options]) == 0
+    assert list(begun) == ended
 
 
 def test_files_are_a_sequence_of_sentences(tmp_path):

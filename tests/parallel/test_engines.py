@@ -15,9 +15,12 @@ import numpy as np
 import psutil
 import pytest
 
-from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM
+from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM, StructuredSVM
+from maxmargin._numba.packed_samples import Points
+from maxmargin._numba.passes.mixing import follow_direction
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Box
+from maxmargin.oracles.checked import Counted
 from maxmargin.parallel import (
     Engine,
     ExecutorEngine,
@@ -33,6 +36,7 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.problem import Problem
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, OracleCache, Perceptron
+from maxmargin.structures import Structure
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
 
@@ -245,6 +249,22 @@ def test_a_dead_worker_is_replaced(engine):
     assert same_bits(expected, found)
 
 
+def test_a_shard_that_touches_no_weights_leaves_those_of_others_alone():
+    base, w = np.zeros((2, 4))  # beside which the shard has none
+    follow_direction(np.empty(0, np.uint32), np.arange(4, dtype=np.uint32), w + 1, base[:0], w[:0])
+    assert not base.any()
+    assert not w.any()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 4)), np.arange(20) % 3
+    X[:10] = 0.0  # the first shard
+    options = {"bias": False, "tol": 1e-3}
+    alone, two = (
+        MulticlassSVM(engine=engine, **options).fit(X, y).result_
+        for engine in (None, SerialEngine(2))
+    )
+    assert abs(two.primal - alone.primal) <= alone.gap + two.gap
+
+
 @pytest.mark.parametrize("name", ["corrective", "lbfgs", "frank-wolfe"])
 def test_samples_are_sent_once(name):
     class Counting(SerialEngine):
@@ -257,6 +277,54 @@ def test_samples_are_sent_once(name):
     engine = Counting(2)
     fit_chains(engine, max_epochs=3, **SOLVERS[name])
     assert engine.sent == 2
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_what_expensive_oracles_said_for_a_certificate_is_not_asked_again(rounds):
+    calls = []
+
+    def best(theta):
+        calls.append(theta)
+        return np.arange(len(theta)) == np.argmax(theta)
+
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(24)]
+    y = [best(x @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=4)) for x in X]
+    counts = []
+    for engine in (None, SerialEngine(2, rounds)):
+        calls.clear()
+        options = {"solver": "bcfw", "max_epochs": 6, "tol": 0.0, "engine": engine}
+        found = StructuredSVM(Structure.from_oracle(best), **options).fit(X, y).result_
+        assert found.history[-1].n_oracle == len(calls)
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
+def test_oracles_are_told_samples_by_their_numbers_among_all(monkeypatch):
+    samples, maximize_many = set(), Counted.maximize_many
+
+    def note(oracle, calls):
+        samples.update(call.sample for call in calls)
+        return maximize_many(oracle, calls)
+
+    monkeypatch.setattr(Counted, "maximize_many", note)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 2, 2))
+    structure = Structure.from_oracle(lambda theta: np.eye(2)[np.argmax(theta)])
+    options = {"solver": "bcfw", "max_epochs": 1, "engine": SerialEngine(3)}
+    StructuredSVM(structure, **options).fit(list(X), [np.eye(2)[i % 2] for i in range(10)])
+    assert samples == set(range(10))
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_perceptrons_on_a_shard_without_weight(batch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    y = np.argmax(X[:, :3], axis=1)
+    options = {"solver": Perceptron(batch=batch), "max_epochs": 20}
+    weight = np.repeat([0.0, 1.0], 10)
+    model = MulticlassSVM(engine=SerialEngine(2, 1), **options).fit(X, y, weight)
+    assert model.score(X[10:], y[10:]) > 0.5
 
 
 class Unreliable(SerialEngine):
@@ -380,6 +448,21 @@ def test_a_worker_that_hangs_is_replaced():
         engine.task_limit = None
         assert engine.result(engine.submit(0, int, "2")) == 2
     finally:
+        engine.close()
+
+
+def test_a_worker_that_hangs_does_not_hold_up_the_end():
+    engine = ProcessEngine(1, retries=0)
+    try:
+        assert engine.result(engine.submit(0, int, "1")) == 1
+        process = next(iter(engine._pools[0]._processes.values()))
+        engine.task_limit = 1.0
+        with pytest.raises(RuntimeError, match="not answered for 1 s"):
+            engine.wait(0, engine.submit(0, time.sleep, 60), int)
+        assert not process.is_alive()
+    finally:
+        if process.is_alive():
+            process.kill()
         engine.close()
 
 
@@ -521,6 +604,25 @@ def test_warm_starts(n_workers):
     assert model.result_.dual == pytest.approx(dual, rel=1e-12)
     model.set_params(engine=None).fit(X, y)
     assert model.result_.n_epochs == 0
+
+
+def test_points_of_shards_that_keep_them_otherwise_are_joined():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(length, 4)) for length in [2] * 30 + [2000, 2000]]
+    y = [np.argmax(x[:, :3], axis=1) for x in X]
+    kinds = set()
+
+    class Watched(SerialEngine):
+        def result(self, future):
+            kinds.add(type(future))
+            return future
+
+    state = ChainSVM(max_epochs=2, engine=Watched(3)).fit(X, y).result_.state
+    assert {np.ndarray, Points} <= kinds  # images are kept of long chains
+    starts = np.cumsum([0] + [3 * len(x) + 9 * (len(x) - 1) for x in X])  # labels and pairs
+    for first, x in zip(starts, X, strict=False):
+        labels = state.z[first : first + 3 * len(x)].reshape(-1, 3)
+        np.testing.assert_allclose(labels.sum(axis=1), 1.0)
 
 
 def test_interrupts_do_not_end_processes():

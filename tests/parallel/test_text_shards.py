@@ -169,6 +169,29 @@ def test_folders_of_killed_runs_are_removed(tmp_path):
     stale = tmp_path / f".fit-{platform.node()}-{done.pid}-x"
     (stale / "inside").mkdir(parents=True)
     mine = tmp_path / f".fit-{platform.node()}-{os.getpid()}-x"
+    # of a machine whose name begins like that of this one
+    other = tmp_path / f".fit-{platform.node()}-{done.pid}-1-x"
     mine.mkdir()
+    other.mkdir()
     SequenceTagger(max_epochs=1).fit(TextShards(write_files(tmp_path, 2)))
-    assert [own for own in tmp_path.iterdir() if own.is_dir()] == [mine]
+    assert {own for own in tmp_path.iterdir() if own.is_dir()} == {mine, other}
+
+
+def test_features_that_are_all_too_rare_are_told_as_of_lists(tmp_path):
+    with pytest.raises(ValueError, match="min_count=1000 leaves no features"):
+        SequenceTagger(min_count=1000).fit(TextShards(write_files(tmp_path, 2)))
+
+
+def test_options_of_files_are_checked(tmp_path):
+    write_files(tmp_path, 1)
+    with pytest.raises(ValueError, match="'tag_column' is not one of columns, tag-column"):
+        TextShards(tmp_path, {"tag_column": "1"})
+    for name, value in (("separator", "comma"), ("columns", "form"), ("comments", True)):
+        with pytest.raises((TypeError, ValueError), match=name):
+            TextShards(tmp_path, {name: value})
+    TextShards(tmp_path, {"columns": ["word", 2], "tag-column": -1, "separator": "space"})
+
+
+def test_files_have_slices_of_sentences(tmp_path):
+    shards = TextShards(write_files(tmp_path, 2))
+    assert shards[1:-1:2] == list(shards)[1:-1:2]

@@ -113,7 +113,7 @@ class SampleCalls:
         """
         samples = self.samples
         calls = [
-            Call(theta, samples.layouts[i], i, samples.truth_score(i, theta))
+            Call(theta, samples.layouts[i], samples.first + i, samples.truth_score(i, theta))
             for i, theta in zip(numbers, thetas, strict=True)
         ]
         with closing(self.oracle.maximize_many(calls)) as found:

@@ -185,7 +185,7 @@ class Rounds(Solver[RoundsState]):
                 "end", lambda k: self._news(state, k), group, meanwhile=lambda: self._follow(state)
             )
             for k, (estimate, n_calls) in zip(group, told, strict=True):
-                self._links[k].in_sync = True
+                self._links[k] = _Link(self._round)
                 state.n_oracle += n_calls - int(state.calls[k])
                 state.estimates[k], state.calls[k] = estimate, n_calls
                 self._shards.save(k, park=len(self._shards) > self.engine.n_workers)
@@ -392,8 +392,12 @@ class Rounds(Solver[RoundsState]):
     def _gather_points(self, problem: Problem) -> Any:
         """The z of all shards, side by side, for a warm start."""
         found = self._shards.call("points", changes=False)
-        if all(isinstance(own, np.ndarray) for own in found):
-            return np.concatenate(found)
+        if any(isinstance(own, np.ndarray) for own in found):
+            shards = zip(found, self._shards.records, strict=True)
+            return np.concatenate([
+                own if isinstance(own, np.ndarray) else SparsePoints(own, shard.source.part_ptr)[:]
+                for own, shard in shards
+            ])  # fmt: skip
         ends = np.cumsum([0, *(own.ptr[-1] for own in found[:-1])])
         ptr = [own.ptr[1:] + end for own, end in zip(found, ends, strict=True)]
         parts = [

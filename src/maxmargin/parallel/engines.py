@@ -203,6 +203,7 @@ class Engine(ABC):
             try:
                 return self.result(future)
             except WorkerLost as error:
+                self.restart(worker)  # the last time, too: what hangs would hold up `close`
                 if lost > self.retries:
                     raise RuntimeError(
                         f"{what} lost its worker {lost} times in a row ({error}). If it has not"
@@ -210,7 +211,6 @@ class Engine(ABC):
                         " longer task_limit."
                     ) from error
                 log.warning("%s is computed again: %s", what, error)
-                self.restart(worker)
                 future = again()
             except MemoryError as error:  # another worker would not have more
                 raise MemoryError(
@@ -278,8 +278,8 @@ class ExecutorEngine(Engine):
 
     def restart(self, worker: int) -> None:
         raise RuntimeError(
-            "a worker of the executor is lost, and ExecutorEngine cannot start others; use"
-            " ProcessEngine, RayEngine or DaskEngine, or go on from a Checkpoint."
+            f"a worker is lost, and {type(self).__name__} cannot start others; use ProcessEngine,"
+            " RayEngine or DaskEngine, or go on from a Checkpoint."
         )
 
 

@@ -219,16 +219,17 @@ class Shard:
             self.order = next(self.rest)
         at, change, sums = np.empty(len(before), np.uint32), np.empty(len(before)), np.empty(2)
         count = collect_changes(state.w, before, at, change, sums)
-        at, change, gain = at[:count].copy(), change[:count].copy(), 0.0
+        at, change, gain = at[:count], change[:count].copy(), 0.0
+        places = self.touched[at]
         if self.is_alone:
             change = state.w[at]
         else:
-            self.moved = at, change
+            self.moved = places, change
         if self.noted is not None:
             gain = self.noted.gain(problem, state)
         rest = gain, gain - problem.alpha * sums[0], sums[1], time.perf_counter() - begun
         ending = len(self.order) == 0, self.n_parts, self.n_left_out
-        return Visit(self.touched[at], change, *rest, *ending)
+        return Visit(places, change, *rest, *ending)
 
     def _parts_within(self, limit: float | int) -> Generator[np.ndarray, None, None]:
         """The parts of a piece, one at least, until the time is over."""
@@ -271,10 +272,8 @@ class Shard:
             self.base = np.empty(0) if self.is_alone else w.copy()
         elif update is not None:  # as the driver does, in the same order
             for own, share in zip(update.directions, update.shares, strict=True):
-                touched, (places, change) = self.touched, own or self.moved
-                follow_direction(
-                    touched if own else touched[:0], places, share * change, self.base, w
-                )
+                places, change = own or self.moved
+                follow_direction(self.touched, places, share * change, self.base, w)
 
     # commands that do not
     def describe(self, with_sizes: bool) -> tuple[Any, ...]:

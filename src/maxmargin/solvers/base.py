@@ -440,7 +440,7 @@ def cut_order(order: np.ndarray, n_pieces: int | None) -> list[np.ndarray]:
     """
     if n_pieces is None:
         return [order]
-    pieces = np.array_split(order, min(n_pieces, len(order)))
+    pieces = np.array_split(order, max(1, min(n_pieces, len(order))))
     return [own[np.sort(np.unique(own, return_index=True)[1])] for own in pieces]
 
 

@@ -203,12 +203,15 @@ class BCFW(PiecewiseSolver[BCFWState]):
         self._prepare(problem, state)
         state.counters.epoch[0] = state.epoch
         order, cache = self._order(problem, state), self._cache()
-        visit = self._plain_pass if cache is None else self._oracle_pass
-        count = 0
+        known = state.oracle_outputs if state.outputs_known else None
+        state.outputs_known, count = False, 0
         try:
             for piece in cut_order(order, n_pieces):
                 for part in (yield piece) or (piece,):
-                    visit(problem, state, part)
+                    if cache is None:
+                        self._plain_pass(problem, state, part)
+                    else:
+                        self._oracle_pass(problem, state, part, known)
                     count += len(part)
             if cache is not None:
                 yield from self._cached_passes(problem, state, cache.passes, n_pieces)
@@ -261,11 +264,14 @@ class BCFW(PiecewiseSolver[BCFWState]):
         """Exchanges per visit, and the length of their sum relative to the best one."""
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
-    def _oracle_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
-        """Call the oracle for each sample, store its output, and step between cached vertices."""
+    def _oracle_pass(
+        self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None
+    ) -> None:
+        """Call the oracle for each sample, store its output, and step between cached vertices.
+
+        known : its outputs of all samples, if they need not be asked for.
+        """
         packed, gaps, cache = problem.packed, state.gaps, state.vertex_cache
-        known = state.oracle_outputs if state.outputs_known else None
-        state.outputs_known = False
         moved: set[int] = set()
 
         def point(i: int) -> np.ndarray:

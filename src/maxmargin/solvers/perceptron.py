@@ -122,7 +122,7 @@ class Perceptron(PiecewiseSolver[PerceptronState]):
                     mistakes += self._online(problem, state, part) - len(part)
         yield order[:0]
         state.n_oracle += problem.n
-        state.train_error = mistakes / len(order)
+        state.train_error = mistakes / max(len(order), 1)  # a shard may have no weight
 
     def _online(self, problem: Problem, state: PerceptronState, order: np.ndarray) -> int:
         limits = problem.weight_limits

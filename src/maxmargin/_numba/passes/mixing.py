@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from maxmargin._numba.compile import FLOATS, INTS, PLACES, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, add_costs, cost_of, part_dot
 from maxmargin._numba.passes.vertex_cache import (
@@ -99,23 +97,20 @@ def collect_changes(w, base, places, change, sums):
 def follow_direction(touched, places, step, base, w):
     """Let base += step, and w be base, at places of all weights as far as they are touched.
 
-    touched, places : in rising order. base, w : of the touched ones; all if touched is empty.
+    touched, places : in rising order. base, w : of the touched ones.
     """
     n, k = len(touched), 0
     for e in range(len(places)):
-        p = np.int64(places[e])
-        if n > 0:
-            while k + 8 < n and touched[k + 8] < p:
-                k += 8
-            while k < n and touched[k] < p:
-                k += 1
-            if k == n:
-                break
-            if touched[k] != p:
-                continue
-            p = k
-        base[p] += step[e]
-        w[p] = base[p]
+        p = places[e]
+        while k + 8 < n and touched[k + 8] < p:
+            k += 8
+        while k < n and touched[k] < p:
+            k += 1
+        if k == n:
+            break
+        if touched[k] == p:
+            base[k] += step[e]
+            w[k] = base[k]
 
 
 @compiled_function(types.void(PLACES, FLOATS, FLOATS, FLOATS, FLOAT))

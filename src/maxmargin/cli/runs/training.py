@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from maxmargin.cli.runs.penalty import check_search, choose_alpha, search_table
 from maxmargin.cli.runs.solvers import make_solver
 from maxmargin.cli.runs.watching import AtOnce, HistoryLines, Interrupts
 from maxmargin.cli.settings import AUTO, DEFAULTS, ENDS, PARAMETERS
-from maxmargin.parallel import resolve_engine
+from maxmargin.parallel import Engine, resolve_engine
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
@@ -104,6 +105,9 @@ class _Training:
             if error.filename is not None or not folder.has(CHECKPOINT):
                 raise  # of reading data, or with nothing to go on from
             raise _explained(error) from error
+        finally:
+            if self.engine is not None:
+                self.engine.close()
         return summary
 
     # -- before ------------------------------------------------------------------------------------
@@ -146,11 +150,8 @@ class _Training:
             if name not in known:
                 raise RunError(f"the task {self.command.name!r} has no {key}; leave it out.")
             setattr(model, name, wanted[key])
-        if "engine" in self.config:
-            workers = int(self.config.get("workers", 2))
-            model.engine = resolve_engine(self.config["engine"], n_workers=workers)
-        elif "workers" in self.config:
-            raise RunError("workers are those of an engine: name it, by --engine processes, say.")
+        if self.engine is not None:
+            model.engine = self.engine
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
@@ -160,6 +161,16 @@ class _Training:
                 " --solver bcfw."
             )
         return self.command.priced(model, self.options)
+
+    @cached_property
+    def engine(self) -> Engine | None:
+        """Where all fits of the run are computed."""
+        if "engine" in self.config:
+            workers = int(self.config.get("workers", 2))
+            return resolve_engine(self.config["engine"], n_workers=workers)
+        if "workers" in self.config:
+            raise RunError("workers are those of an engine: name it, by --engine processes, say.")
+        return None
 
     def _read(self) -> tuple[Data, Data | None, Data | None]:
         check_held_out(self.config, "validation")

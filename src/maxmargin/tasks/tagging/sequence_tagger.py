@@ -31,7 +31,7 @@ from maxmargin.tasks.tagging.reports import TaggingReport, WeightTable, stronges
 from maxmargin.tasks.tagging.schemes import Forbidden, forbidden_by_data, mark_chunks
 from maxmargin.tasks.tagging.shards import TextShards, fit_shards
 from maxmargin.tasks.tagging.tags import check_tags
-from maxmargin.tasks.tagging.token_features import Token, TokenFeatures, read_frames
+from maxmargin.tasks.tagging.token_features import Token, TokenFeatures, check_count, read_frames
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
@@ -204,11 +204,7 @@ class SequenceTagger(Task):
             sentences = list(sentences)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows: Any = features.fit_bytes(sentences)
-        if features.n_features_ == 0 and self.min_count > 1:
-            raise ValueError(
-                f"min_count={self.min_count} leaves no features: none is found on as many tokens."
-                " Lower min_count."
-            )
+        check_count(features)
         tags, classes = check_tags(tags, rows.lengths, partial=not self.segments)
         if len(classes) < 2:
             raise ValueError(

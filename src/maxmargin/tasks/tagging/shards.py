@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 from zlib import crc32
 
@@ -31,14 +32,17 @@ from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 from maxmargin.tasks.tagging.files import read_file
-from maxmargin.tasks.tagging.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures, check_count
+from maxmargin.validation.options import check_option
 from maxmargin.validation.samples import Rows, check_labels, check_lengths
 
 log = logging.getLogger("maxmargin")
 
-#: how files of columns are read unless something else is asked for
+#: how files of columns are read unless something else is asked for, and what may be
 READING = {"columns": (), "tag-column": "", "separator": "auto", "comments": "auto"}
 READING |= {"encoding": "utf-8"}
+_KINDS = {"columns": tuple[str | int, ...] | list[str | int], "tag-column": str | int}
+_KINDS |= {"separator": Literal["auto", "tab", "space"], "comments": Literal["auto", "yes", "no"]}
 
 
 class TextShards(Sequence[Any]):
@@ -75,6 +79,10 @@ class TextShards(Sequence[Any]):
         if not self.paths:
             raise ValueError("no files of sentences were given; name one at least.")
         self.options = {**READING, **(options or {})}
+        if unknown := self.options.keys() - READING:
+            raise ValueError(f"options: {min(unknown)!r} is not one of {', '.join(READING)}.")
+        for name, kind in _KINDS.items():
+            check_option(name, self.options[name], kind)
         self.skip_bad = skip_bad
         self._ends = np.empty(0, dtype=np.int64)
         self._last: tuple[int, list[Any]] = -1, []
@@ -84,6 +92,8 @@ class TextShards(Sequence[Any]):
 
     def __getitem__(self, i: Any) -> Any:
         i = range(len(self))[i]
+        if isinstance(i, range):
+            return [self[k] for k in i]
         k = int(np.searchsorted(self._ends, i, side="right"))
         if self._last[0] != k:
             self._last = k, self.read(k)[0]
@@ -267,6 +277,7 @@ def fit_shards(
         features.start_parts(columns)
         tasks = [(shards, k, features) for k in range(len(shards.paths))]
         features.finish_parts(found.map(count_file, tasks))
+        check_count(features)
         n = sum(own[2] for own in scanned)
         model = _known_model(
             make_model(n).set_params(engine=None), {tag for own in scanned for tag in own[1]}
@@ -307,9 +318,10 @@ def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
 def _folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
     """A folder that all workers see; those of runs of this machine that were killed are removed."""
     prefix = f".fit-{platform.node()}-"
-    for other in path.parent.glob(f"{prefix}*-*"):
-        pid = other.name.removeprefix(prefix).split("-")[0]
-        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+    for other in path.parent.glob(".fit-*"):
+        # whole, since names of other machines may begin like that of this one
+        found = re.fullmatch(re.escape(prefix) + r"(\d+)-\w+", other.name)
+        if found and not psutil.pid_exists(int(found[1])):
             shutil.rmtree(other, ignore_errors=True)
     return tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{prefix}{os.getpid()}-")
 

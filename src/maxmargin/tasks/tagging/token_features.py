@@ -281,6 +281,21 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         return []
 
 
+def check_count(features: TokenFeatures) -> None:
+    """Raise a ValueError if fitted features are all too rare.
+
+    Parameters
+    ----------
+    features : TokenFeatures
+        The features.
+    """
+    if features.n_features_ == 0 and features.min_count > 1:
+        raise ValueError(
+            f"min_count={features.min_count} leaves no features: none is found on as many tokens."
+            " Lower min_count."
+        )
+
+
 def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
     """All tokens in one list, and the number of tokens of each sentence."""
     if isinstance(sentences, (str, bytes, dict)):

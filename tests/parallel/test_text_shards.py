@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.exceptions import ConvergenceWarning, FitInterrupted
 from maxmargin.parallel import SerialEngine, worker
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
@@ -195,3 +196,23 @@ def test_options_of_files_are_checked(tmp_path):
 def test_files_have_slices_of_sentences(tmp_path):
     shards = TextShards(write_files(tmp_path, 2))
     assert shards[1:-1:2] == list(shards)[1:-1:2]
+
+
+class Interrupting(Callback):
+    def on_epoch(self, run):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_interrupts_end_fits_as_in_memory(tmp_path, engine):
+    tagger = SequenceTagger(engine=engine, tol=1e-9, callbacks=[Interrupting()])
+    with pytest.raises(FitInterrupted, match="The weights so far are kept"):
+        tagger.fit(TextShards(write_files(tmp_path, 2)))
+    assert tagger.result_.status is Status.INTERRUPTED
+    assert len(tagger.predict(make_text()[0])) == 24
+
+
+def test_fits_that_end_early_warn_as_in_memory(tmp_path):
+    tagger = SequenceTagger(max_epochs=1)
+    with pytest.warns(ConvergenceWarning, match="max_epochs=1 reached"):
+        tagger.fit(TextShards(write_files(tmp_path, 2)))

@@ -251,8 +251,9 @@ class SequenceTagger(Task):
         def make_model(n: int) -> ChainSVM:
             return self._make_model(ChainSVM(), n, [], Forbidden([], [], []))
 
-        model = fit_shards(shards, features, make_model, self.engine, callbacks)
+        model, completion = fit_shards(shards, features, make_model, self.engine, callbacks)
         self.features_, self.model_ = features, model.set_params(callbacks=callbacks)
+        model._tell_end(completion)
         return self
 
     def _learn_segments(

@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
+from maxmargin.estimators.base import Completion
 from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
 from maxmargin.parallel.run import run_on_engine
 from maxmargin.persistence import load_as, save
@@ -264,8 +265,11 @@ def fit_shards(
     make_model: Any,
     engine: str | Engine | None,
     callbacks: Sequence[Callback],
-) -> ChainSVM:
-    """Learn the features and the weights; make_model : number of sentences -> ChainSVM."""
+) -> tuple[ChainSVM, Completion]:
+    """Learn the features and the weights, and whether that came to its end.
+
+    make_model : number of sentences -> ChainSVM.
+    """
     _check_trainable(make_model(1)._resolve_solver(), callbacks)
     found = resolve_engine(engine) or SerialEngine(1)
     try:
@@ -289,7 +293,7 @@ def fit_shards(
             problem = _outline(sources)
             problem.source_key = f" {n} {crc32(repr([own[3] for own in scanned]).encode())}"
             solver = model._resolve_solver()
-            callbacks = [*callbacks, *model._callbacks()]
+            callbacks = [*callbacks, *model._callbacks(), completion := Completion()]
             model.result_ = run_on_engine(found, solver, problem, None, callbacks)
     finally:
         if isinstance(engine, str):
@@ -298,7 +302,7 @@ def fit_shards(
     model.n_features_in_ = features.n_features_
     model.structure_, model.feature_map_ = problem.structure, model._make_features()
     model.__class__ = ChainSVM
-    return model
+    return model, completion
 
 
 def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:

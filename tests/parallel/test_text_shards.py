@@ -15,6 +15,7 @@ from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.exceptions import ConvergenceWarning, FitInterrupted
 from maxmargin.parallel import SerialEngine, worker
 from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.progress import listen_to_progress
 from maxmargin.result import Status
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.tagging.shards import TextShards
@@ -216,3 +217,17 @@ def test_fits_that_end_early_warn_as_in_memory(tmp_path):
     tagger = SequenceTagger(max_epochs=1)
     with pytest.warns(ConvergenceWarning, match="max_epochs=1 reached"):
         tagger.fit(TextShards(write_files(tmp_path, 2)))
+
+
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_passes_over_files_tell_how_far_they_are(tmp_path, engine):
+    write_files(tmp_path, 3)
+    told = []
+    with listen_to_progress(lambda *step: told.append(step)):
+        tagger = SequenceTagger(engine=engine, max_epochs=1).fit(TextShards(tmp_path))
+        tagger.predict(TextShards(tmp_path))
+        TextShards(tmp_path).read_tags()
+    folder = str(tmp_path)
+    activities = [("numbering words of", folder), ("counting features of", folder)]
+    activities += [("making", "features"), ("tagging", folder), ("reading tags of", folder)]
+    assert told == [(*own, done, 3, " files") for own in activities for done in range(4)]

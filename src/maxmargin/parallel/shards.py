@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from maxmargin.parallel.engines import Engine, WorkerLost
 from maxmargin.parallel.worker import Missing, Plan, Visit, forget_shards, load_and_run, run_command
 from maxmargin.problem import Problem
+from maxmargin.progress import watch_files
 
 #: bytes of commands since the last snapshot of a shard, from which on there is another one
 JOURNAL_BYTES = 1 << 27
@@ -85,7 +86,10 @@ class ShardSet:
 
     def describe(self, with_sizes: bool = False) -> list[tuple[Any, ...]]:
         """Learn which weights shards touch; what `Problem.rounding` needs of each, if asked for."""
-        found = self.call("describe", lambda k: (with_sizes,), changes=False)
+        told: Iterator[Any] = self._answers("describe", lambda k: (with_sizes,), changes=False)
+        if with_sizes:  # shards are files
+            told = watch_files(told, "making", "features", len(self))
+        found = list(told)
         for own, (begins, ends, *_) in zip(self.records, found, strict=True):
             own.begins, own.ends = begins, ends
         return found
@@ -103,15 +107,23 @@ class ShardSet:
         arguments : of a shard. changes : whether the command changes the shard. meanwhile : what
         the driver does while the first are computed.
         """
-        found = []
+        return list(self._answers(name, arguments, chosen, changes, meanwhile))
+
+    def _answers(
+        self,
+        name: str,
+        arguments: Callable[[int], tuple[Any, ...]],
+        chosen: Sequence[int] | None = None,
+        changes: bool = True,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[Any]:
         order, width = list(range(len(self)) if chosen is None else chosen), self.engine.n_workers
         for group in (order[a : a + width] for a in range(0, len(order), width)):
             commands = [(name, arguments(k), changes) for k in group]
             futures = [self._submit(k, own) for k, own in zip(group, commands, strict=True)]
             meanwhile()
             for k, own, future in zip(group, commands, futures, strict=True):
-                found.append(self._wait(k, own, future))
-        return found
+                yield self._wait(k, own, future)
 
     def _submit(self, k: int, command: tuple[Any, ...], load: bool = False) -> Any:
         own, worker = self.records[k], k % int(self.engine.n_workers)

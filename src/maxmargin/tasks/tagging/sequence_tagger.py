@@ -313,8 +313,8 @@ class SequenceTagger(Task):
             One tag per token of each sentence.
         """
         if isinstance(sentences, TextShards):
-            files = (sentences.read(k)[0] for k in range(len(sentences.paths)))
-            return [tags for own in files for tags in self.predict(own)]
+            numbers = sentences.watch(range(len(sentences.paths)), "tagging")
+            return [tags for k in numbers for tags in self.predict(sentences.read(k)[0])]
         return self._filled(sentences, "predict", self._tags, [])
 
     def predict_restricted(

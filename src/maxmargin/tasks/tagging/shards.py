@@ -13,10 +13,10 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 from zlib import crc32
 
@@ -31,6 +31,7 @@ from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
 from maxmargin.parallel.run import run_on_engine
 from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
+from maxmargin.progress import watch_files
 from maxmargin.solvers import Solver
 from maxmargin.tasks.tagging.files import read_file
 from maxmargin.tasks.tagging.token_features import TokenFeatures, check_count
@@ -38,6 +39,7 @@ from maxmargin.validation.options import check_option
 from maxmargin.validation.samples import Rows, check_labels, check_lengths
 
 log = logging.getLogger("maxmargin")
+T = TypeVar("T")
 
 #: how files of columns are read unless something else is asked for, and what may be
 READING = {"columns": (), "tag-column": "", "separator": "auto", "comments": "auto"}
@@ -127,7 +129,7 @@ class TextShards(Sequence[Any]):
         """
         known: dict[str, str] = {}
         found, ends = [], []
-        for k in range(len(self.paths)):
+        for k in self.watch(range(len(self.paths)), "reading tags of"):
             found += [[known.setdefault(tag, tag) for tag in own] for own in self.read(k)[1]]
             ends.append(len(found))
         self._ends = np.array(ends)
@@ -150,8 +152,13 @@ class TextShards(Sequence[Any]):
         """
         sentences: list[Any] = []
         tags: list[list[str]] = []
-        read_file(self.paths[k], self.options, sentences, tags)
+        with open(self.paths[k], "rb") as file:  # opened here, since steps are files
+            read_file(file, self.options, sentences, tags)
         return sentences, tags
+
+    def watch(self, items: Iterable[T], activity: str) -> Iterator[T]:
+        """What there is of each file, while it is told how many of them are done."""
+        return watch_files(items, activity, os.path.dirname(self.paths[0]), len(self.paths))
 
     def names(self) -> list[str] | None:
         """Return names of the feature columns, as the first file has them.
@@ -280,7 +287,7 @@ def fit_shards(
         ]
         features.start_parts(columns)
         tasks = [(shards, k, features) for k in range(len(shards.paths))]
-        features.finish_parts(found.map(count_file, tasks))
+        features.finish_parts(shards.watch(found.map(count_file, tasks), "counting features of"))
         check_count(features)
         n = sum(own[2] for own in scanned)
         model = _known_model(
@@ -332,7 +339,8 @@ def _folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
 
 def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
     """What the files hold, of those that can be read."""
-    told = list(engine.map(scan_file, [(shards, k) for k in range(len(shards.paths))]))
+    answers = engine.map(scan_file, [(shards, k) for k in range(len(shards.paths))])
+    told = list(shards.watch(answers, "numbering words of"))
     bad = [k for k, own in enumerate(told) if isinstance(own, str)]
     good = [own for own in told if not isinstance(own, str)]
     for k in bad:

@@ -231,3 +231,28 @@ def test_passes_over_files_tell_how_far_they_are(tmp_path, engine):
     activities = [("numbering words of", folder), ("counting features of", folder)]
     activities += [("making", "features"), ("tagging", folder), ("reading tags of", folder)]
     assert told == [(*own, done, 3, " files") for own in activities for done in range(4)]
+
+
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_files_that_end_otherwise_are_refused(tmp_path, n_files):
+    write_files(tmp_path, n_files)
+    (tmp_path / "README.md").write_text("this is it\n")
+    with pytest.raises(ValueError, match="README.md: all files of a folder are data.*Move"):
+        TextShards(tmp_path)
+    assert len(TextShards([tmp_path / "README.md", tmp_path / "000.txt"]).paths) == 2
+
+
+@pytest.mark.parametrize(
+    "names", [["a.txt", "b.txt.gz"], ["x.00", "x.01", "y"], ["p.aa", "p.ab", "p.ac"]]
+)
+def test_files_of_a_folder_may_be_packed_or_numbered(tmp_path, names):
+    for name in names:
+        (tmp_path / name).touch()
+    assert [Path(path).name for path in TextShards(tmp_path).paths] == names
+
+
+def test_files_with_other_columns_are_named(tmp_path):
+    write_files(tmp_path, 3)
+    (tmp_path / "001.txt").write_text("w0 x\n")
+    with pytest.raises(ValueError, match="001.txt: found 1 feature column.*expected 2 as in other"):
+        SequenceTagger().fit(TextShards(tmp_path))

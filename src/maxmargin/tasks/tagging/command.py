@@ -41,7 +41,7 @@ class TaggingCommand(TaskCommand):
         " otherwise; of CoNLL-U, UPOS is the tag and FORM the feature. Comments, -DOCSTART- lines"
         " and CoNLL-U's multiword and empty nodes are passed over. A folder of such files, as"
         " `maxmargin shard` makes, is learned from one file at a time, so that it need not fit into"
-        " memory."
+        " memory; all its files are data, but for hidden ones, and end alike."
     )
     predict_help = (
         "Reads files of the same columns, with or without the tag column, or pipes; writes every"

@@ -13,6 +13,7 @@ import platform
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -57,7 +58,8 @@ class TextShards(Sequence[Any]):
     ----------
     paths : sequence of str or path
         The files, or folders of them; `maxmargin shard` makes such a folder from a large file.
-        Workers must find them under the same names.
+        All files of a folder are data, but for hidden ones, and end alike. Workers must find them
+        under the same names.
     options : mapping or None, default=None
         How columns are read, by the names that the options of ``maxmargin train tagging`` have.
     skip_bad : bool, default=False
@@ -77,6 +79,7 @@ class TextShards(Sequence[Any]):
                 files = (own for own in path.glob("[!.]*") if own.is_file())
                 if not (inside := sorted(files)):
                     raise ValueError(f"{path}: the folder has no files of sentences.")
+                _check_endings(inside)
             found += inside
         self.paths = [str(path) for path in found if not path.name.startswith(".")]
         if not self.paths:
@@ -176,6 +179,25 @@ class TextShards(Sequence[Any]):
         found._ends, found._last = self._ends[:0], (-1, [])
         found.paths = [path for k, path in enumerate(self.paths) if k not in bad]
         return found
+
+
+def _check_endings(paths: Sequence[Path]) -> None:
+    """Raise a ValueError if most files of a folder end alike and others, such as README.md, do not.
+
+    Those that `split` makes end in numbers, or each in other letters.
+    """
+    endings = [re.sub(r"\.\d+$", "", path.name.removesuffix(".gz")) for path in paths]
+    endings = [Path(name).suffix for name in endings]
+    usual, count = Counter(endings).most_common(1)[0]
+    if 2 * count < len(paths):
+        return
+    for path, ending in zip(paths, endings, strict=True):
+        if ending != usual:
+            raise ValueError(
+                f"{path}: all files of a folder are data, and other files of this one end in"
+                f" {usual!r}, not {ending!r}. Move the file elsewhere, or let it end as the others"
+                " if it holds sentences."
+            )
 
 
 # -- tasks -----------------------------------------------------------------------------------------
@@ -350,9 +372,15 @@ def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
                 " skip_bad=True."
             )
         log.warning("left out: %s", told[k])
-    if len({len(own[0]) for own in good}) > 1:
-        raise ValueError("the files differ in their number of columns; name those to use.")
-    return shards.without(bad), good
+    shards, widths = shards.without(bad), [len(own[0]) for own in good]
+    usual = Counter(widths).most_common(1)[0][0]
+    for path, width in zip(shards.paths, widths, strict=True):
+        if width != usual:
+            raise ValueError(
+                f"{path}: found {width} feature column(s), expected {usual} as in other files; mend"
+                " the file, or name the columns to use."
+            )
+    return shards, good
 
 
 def _known_model(model: ChainSVM, tags: set[str]) -> ChainSVM:

@@ -28,6 +28,13 @@ def test_files_are_cut_after_sentences_and_lose_nothing(tmp_path, packed):
     assert all(60 <= len(own) < 80 for own in parts[:-1])
 
 
+def test_files_that_cannot_be_cut_small_are_told(tmp_path, capsys):
+    path = tmp_path / "train.conll"
+    path.write_bytes(TEXT.replace(b"\n\n", b"\n"))
+    assert main(["shard", str(path), "--out", str(tmp_path / "out"), "--size", "60B"]) == 0
+    assert f"bytes: {path} is cut after blank lines alone" in capsys.readouterr().err
+
+
 def test_what_cannot_be_cut(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b"")

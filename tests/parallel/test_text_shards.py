@@ -18,6 +18,7 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.progress import listen_to_progress
 from maxmargin.result import Status
 from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.tagging.command import TaggingCommand
 from maxmargin.tasks.tagging.shards import TextShards
 from maxmargin.tasks.tagging.token_features import TokenFeatures
 
@@ -256,3 +257,14 @@ def test_files_with_other_columns_are_named(tmp_path):
     (tmp_path / "001.txt").write_text("w0 x\n")
     with pytest.raises(ValueError, match="001.txt: found 1 feature column.*expected 2 as in other"):
         SequenceTagger().fit(TextShards(tmp_path))
+
+
+def test_files_without_blank_lines_are_told(tmp_path, caplog):
+    write_files(tmp_path, 2)
+    (tmp_path / "001.txt").write_text("w0 a x\n" * 2000)
+    SequenceTagger(max_epochs=1).fit(TextShards(tmp_path))
+    (told,) = caplog.messages
+    assert "001.txt: found 1 sentence(s) of 2000 tokens on average; separate" in told
+    caplog.clear()
+    TaggingCommand().read(sorted(tmp_path.glob("*.txt")), {})
+    assert caplog.messages == [told]

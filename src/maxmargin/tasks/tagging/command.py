@@ -23,7 +23,7 @@ from maxmargin.tasks.sequences import (
     weight_table,
     worst_samples,
 )
-from maxmargin.tasks.tagging.files import read_file, tag_file
+from maxmargin.tasks.tagging.files import read_file, tag_file, warn_of_long_sentences
 from maxmargin.tasks.tagging.schemes import mark_chunks
 from maxmargin.tasks.tagging.shards import READING, TextShards
 
@@ -139,7 +139,11 @@ class TaggingCommand(TaskCommand):
             return self._read_shards(TextShards(paths, {key: options[key] for key in READING}))
         sentences: list[Any] = []
         tags: list[list[str]] = []
-        names = [read_file(path, options, sentences, tags) for path in paths]
+        names = []
+        for path in paths:
+            start = len(tags)
+            names.append(read_file(path, options, sentences, tags))
+            warn_of_long_sentences(path, len(tags) - start, sum(map(len, tags[start:])))
         first = sentences[0][0]
         width = 1 if isinstance(first, str) else len(first)
         for sentence in sentences:

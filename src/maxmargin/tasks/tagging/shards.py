@@ -34,7 +34,7 @@ from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
 from maxmargin.progress import watch_files
 from maxmargin.solvers import Solver
-from maxmargin.tasks.tagging.files import read_file
+from maxmargin.tasks.tagging.files import read_file, warn_of_long_sentences
 from maxmargin.tasks.tagging.token_features import TokenFeatures, check_count
 from maxmargin.validation.options import check_option
 from maxmargin.validation.samples import Rows, check_labels, check_lengths
@@ -202,7 +202,10 @@ def _check_endings(paths: Sequence[Path]) -> None:
 
 # -- tasks -----------------------------------------------------------------------------------------
 def scan_file(shards: TextShards, k: int) -> Any:
-    """Distinct values of each column in order, tags, number of sentences, checksum; or an error."""
+    """Distinct values of each column in order, tags, counts of sentences and tokens, checksum.
+
+    An error is told by its text.
+    """
     try:
         sentences, tags = shards.read(k)
         first = sentences[0][0]
@@ -216,7 +219,7 @@ def scan_file(shards: TextShards, k: int) -> Any:
     except (ValueError, OSError, IndexError) as error:
         return f"{shards.paths[k]}: {error}"
     labels = sorted({tag for own in tags for tag in own})
-    return [list(own) for own in columns], labels, len(sentences), key
+    return [list(own) for own in columns], labels, len(sentences), sum(map(len, tags)), key
 
 
 def count_file(shards: TextShards, k: int, features: TokenFeatures) -> Any:
@@ -320,7 +323,7 @@ def fit_shards(
             save(features, path, level=1)
             sources = [TaggedFile(shards, k, model, path, n) for k in range(len(shards.paths))]
             problem = _outline(sources)
-            problem.source_key = f" {n} {crc32(repr([own[3] for own in scanned]).encode())}"
+            problem.source_key = f" {n} {crc32(repr([own[4] for own in scanned]).encode())}"
             solver = model._resolve_solver()
             callbacks = [*callbacks, *model._callbacks(), completion := Completion()]
             model.result_ = run_on_engine(found, solver, problem, None, callbacks)
@@ -374,7 +377,8 @@ def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
         log.warning("left out: %s", told[k])
     shards, widths = shards.without(bad), [len(own[0]) for own in good]
     usual = Counter(widths).most_common(1)[0][0]
-    for path, width in zip(shards.paths, widths, strict=True):
+    for path, own, width in zip(shards.paths, good, widths, strict=True):
+        warn_of_long_sentences(path, *own[2:4])
         if width != usual:
             raise ValueError(
                 f"{path}: found {width} feature column(s), expected {usual} as in other files; mend"

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -166,18 +167,20 @@ def test_a_folder_without_files_is_named(tmp_path):
         TextShards(tmp_path)
 
 
-def test_folders_of_killed_runs_are_removed(tmp_path):
+def test_folders_of_killed_runs_are_removed(tmp_path, monkeypatch):
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    stale = tmp_path / f".fit-{platform.node()}-{done.pid}-x"
-    (stale / "inside").mkdir(parents=True)
-    mine = tmp_path / f".fit-{platform.node()}-{os.getpid()}-x"
-    # of a machine whose name begins like that of this one
-    other = tmp_path / f".fit-{platform.node()}-{done.pid}-1-x"
-    mine.mkdir()
-    other.mkdir()
-    SequenceTagger(max_epochs=1).fit(TextShards(write_files(tmp_path, 2)))
-    assert {own for own in tmp_path.iterdir() if own.is_dir()} == {mine, other}
+    corpus, states = tmp_path / "corpus", tmp_path / "states"
+    monkeypatch.setattr(tempfile, "tempdir", str(states))
+    for folder, prefix in ((corpus, ".fit-"), (states, "maxmargin-")):
+        (folder / f"{prefix}{platform.node()}-{done.pid}-x" / "inside").mkdir(parents=True)
+        (folder / f"{prefix}{platform.node()}-{os.getpid()}-x").mkdir()
+        # of a machine whose name begins like that of this one
+        (folder / f"{prefix}{platform.node()}-{done.pid}-1-x").mkdir()
+    SequenceTagger(max_epochs=1).fit(TextShards(write_files(corpus, 2)))
+    for folder in (corpus, states):
+        names = {own.name.split(platform.node())[1] for own in folder.iterdir() if own.is_dir()}
+        assert names == {f"-{os.getpid()}-x", f"-{done.pid}-1-x"}
 
 
 def test_features_that_are_all_too_rare_are_told_as_of_lists(tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import psutil
 
 from maxmargin.parallel.engines import Engine, WorkerLost
 from maxmargin.parallel.worker import Missing, Plan, Visit, forget_shards, load_and_run, run_command
@@ -168,7 +173,7 @@ class ShardSet:
         own = self.records[k]
         if not park and own.journal_bytes < JOURNAL_BYTES:
             return
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="maxmargin-")
+        self._folder = self._folder or make_folder(Path(tempfile.gettempdir()), "maxmargin-")
         path = Path(self._folder.name) / f"{k}-{own.version}.npz"
         np.savez(path, **self.call("park" if park else "snapshot", chosen=[k], changes=False)[0])
         if isinstance(own.start, Path):
@@ -184,6 +189,17 @@ class ShardSet:
         if self._folder is not None:
             self._folder.cleanup()
         self.records = []
+
+
+def make_folder(parent: Path, prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder; those of processes of this machine that were killed are removed."""
+    own = f"{prefix}{platform.node()}-"
+    for other in parent.glob(f"{prefix}*"):
+        # whole, since names of other machines may begin like that of this one
+        found = re.fullmatch(re.escape(own) + r"(\d+)-\w+", other.name)
+        if found and not psutil.pid_exists(int(found[1])):
+            shutil.rmtree(other, ignore_errors=True)
+    return tempfile.TemporaryDirectory(dir=parent, prefix=f"{own}{os.getpid()}-")
 
 
 def size_of_arrays(value: Any) -> int:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import re
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -22,7 +19,6 @@ from uuid import uuid4
 from zlib import crc32
 
 import numpy as np
-import psutil
 from scipy.sparse import csr_array
 
 from maxmargin.callbacks import Callback, EarlyStopping
@@ -30,6 +26,7 @@ from maxmargin.estimators import ChainSVM
 from maxmargin.estimators.base import Completion
 from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
 from maxmargin.parallel.run import run_on_engine
+from maxmargin.parallel.shards import make_folder
 from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
 from maxmargin.progress import watch_files
@@ -318,7 +315,7 @@ def fit_shards(
         model = _known_model(
             make_model(n).set_params(engine=None), {tag for own in scanned for tag in own[1]}
         )
-        with _folder_beside(Path(shards.paths[0])) as place:
+        with make_folder(Path(shards.paths[0]).parent, ".fit-") as place:
             path = str(Path(place) / "features.maxmargin")
             save(features, path, level=1)
             sources = [TaggedFile(shards, k, model, path, n) for k in range(len(shards.paths))]
@@ -349,17 +346,6 @@ def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
             "training on a corpus in files cannot be stopped by held-out samples; leave out"
             " EarlyStopping or --validation, and evaluate the model afterwards."
         )
-
-
-def _folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder that all workers see; those of runs of this machine that were killed are removed."""
-    prefix = f".fit-{platform.node()}-"
-    for other in path.parent.glob(".fit-*"):
-        # whole, since names of other machines may begin like that of this one
-        found = re.fullmatch(re.escape(prefix) + r"(\d+)-\w+", other.name)
-        if found and not psutil.pid_exists(int(found[1])):
-            shutil.rmtree(other, ignore_errors=True)
-    return tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{prefix}{os.getpid()}-")
 
 
 def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:

@@ -35,6 +35,14 @@ def test_files_that_cannot_be_cut_small_are_told(tmp_path, capsys):
     assert f"bytes: {path} is cut after blank lines alone" in capsys.readouterr().err
 
 
+def test_bio_is_refused_for_folders(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.conll").write_bytes(TEXT)
+    command = ["train", "tagging", "--data", str(tmp_path / "in"), "--out", str(tmp_path / "run")]
+    assert main([*command, "--bio"]) == 2
+    assert "a folder of files takes no bio; leave that out" in capsys.readouterr().err
+
+
 def test_what_cannot_be_cut(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b"")

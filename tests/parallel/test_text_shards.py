@@ -137,9 +137,12 @@ def test_bad_files_are_named_and_left_out_if_asked(tmp_path):
     assert found.classes_.tolist() == ["x", "y", "z"]
 
 
-def test_files_have_their_own_tags(tmp_path):
-    with pytest.raises(ValueError, match="give no tags"):
-        SequenceTagger().fit(TextShards(write_files(tmp_path, 1)), [["x"]])
+def test_what_files_are_not_trained_with_is_named(tmp_path):
+    shards = TextShards(write_files(tmp_path, 1))
+    with pytest.raises(ValueError, match="takes no tags; leave that out, or give all sentences"):
+        SequenceTagger().fit(shards, [["x"]])
+    with pytest.raises(ValueError, match="takes no bio and no warm_start; leave that out"):
+        SequenceTagger(bio=True, warm_start=True).fit(shards)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,12 @@ class TaggingCommand(TaskCommand):
             of_data=True,
             kept=False,
         ),
-        Option("bio", bool, False, "Never predict what BIO or IOBES tags rule out."),
+        Option(
+            "bio",
+            bool,
+            False,
+            "Never predict what BIO or IOBES tags rule out; not where --data is a folder.",
+        ),
         Option("min-count", int, 1, "Drop features found on fewer tokens than this."),
         Option(
             "templates",

@@ -239,11 +239,12 @@ class SequenceTagger(Task):
 
     def _fit_files(self, shards: TextShards, tags: Any, sample_weight: Any) -> SequenceTagger:
         """Fit to a corpus in files, shard by shard."""
-        options = self.bio, self.segments, self.warm_start
-        if tags is not None or sample_weight is not None or any(options):
+        given = [name for name in ("bio", "segments", "warm_start") if getattr(self, name)]
+        given += ["tags"] * (tags is not None) + ["sample_weight"] * (sample_weight is not None)
+        if given:
             raise ValueError(
-                "files have their own tags: give no tags, sample_weight, bio=True, segments=True or"
-                " warm_start=True with TextShards."
+                f"training on a folder of files takes no {' and no '.join(given)}; leave that out,"
+                " or give all sentences in one file or list."
             )
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         callbacks = list(self.callbacks)

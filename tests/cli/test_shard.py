@@ -87,6 +87,8 @@ def test_a_folder_of_files_is_learned_from_and_evaluated(tmp_path, capsys):
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "run-in"), str(tmp_path / "in"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["sentences"] == 30
+    assert main(["evaluate", str(tmp_path / "run-in"), str(tmp_path / "in")]) == 0
+    assert capsys.readouterr().out.startswith("On in (30 sentences, 60 tokens, 2 tags):")
 
 
 def test_all_fits_of_a_run_have_one_engine_which_ends_with_it(tmp_path, monkeypatch):

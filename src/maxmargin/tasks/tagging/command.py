@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,6 +27,8 @@ from maxmargin.tasks.sequences import (
 from maxmargin.tasks.tagging.files import read_file, tag_file, warn_of_long_sentences
 from maxmargin.tasks.tagging.schemes import mark_chunks
 from maxmargin.tasks.tagging.shards import READING, TextShards
+
+log = logging.getLogger("maxmargin")
 
 
 class TaggingCommand(TaskCommand):
@@ -271,11 +274,19 @@ def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:
 
 
 def _unseen(model: Any, truth: Sequence[Sequence[str]]) -> str:
-    unseen = sorted({tag for own in truth for tag in own} - set(model.classes_.tolist()))
+    """Which tags the model does not know, in words; a warning if these are most of them."""
+    tags = {tag for own in truth for tag in own}
+    unseen = sorted(tags.difference(model.classes_.tolist()))
     if not unseen:
         return ""
     more = f" and {len(unseen) - 10} more" if len(unseen) > 10 else ""
-    return f"Not in the training data: {', '.join(unseen[:10])}{more}."
+    names = f"{', '.join(unseen[:10])}{more}"
+    if 2 * len(unseen) > len(tags):
+        log.warning(
+            "the model does not know %d of the %d tags: %s; %s",
+            len(unseen), len(tags), names, TaggingCommand.labels[1],
+        )  # fmt: skip
+    return f"Not in the training data: {names}."
 
 
 def _drawing(

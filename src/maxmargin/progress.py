@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 #: called with what is done, on what, how much of it is done, how much there is, and of which unit
 Listener = Callable[[str, str, int, int, str], None]
 _listeners: list[Listener] = []
+T = TypeVar("T")
 
 
 @contextmanager
@@ -28,6 +29,14 @@ def tell_progress(activity: str, thing: str, done: int, total: int, unit: str) -
     """So much of something is done."""
     for listener in _listeners:
         listener(activity, thing, done, total, unit)
+
+
+def watch_files(items: Iterable[T], activity: str, thing: str, total: int) -> Iterator[T]:
+    """Pass on what there is of each file, and tell how many files are done."""
+    tell_progress(activity, thing, 0, total, " files")
+    for done, own in enumerate(items, start=1):
+        yield own
+        tell_progress(activity, thing, done, total, " files")
 
 
 def open_watched(path: str | os.PathLike, activity: str = "reading") -> BinaryIO:

@@ -21,6 +21,16 @@ def test_metrics_and_tables_are_printed(model_file, texts, capsys):
     assert printed.err == "maxmargin: not saved, because a model file has no run folder\n"
 
 
+def test_tags_of_another_column_are_told(model_file, texts, tmp_path, capsys):
+    lines = (texts / "dev.txt").read_text().splitlines()
+    path = tmp_path / "reversed.txt"
+    path.write_text("".join(" ".join(reversed(line.split())) + "\n" for line in lines))
+    assert main(["evaluate", str(model_file), str(path)]) == 0
+    told = capsys.readouterr().err
+    assert "the model does not know" in told
+    assert "is this the right column? --tag-column names another." in told
+
+
 def test_json_is_one_document(model_file, texts, capsys):
     arguments = ["evaluate", str(model_file), str(texts / "dev.txt"), "--no-save", "--json"]
     assert main(arguments) == 0

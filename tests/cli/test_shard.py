@@ -28,6 +28,21 @@ def test_files_are_cut_after_sentences_and_lose_nothing(tmp_path, packed):
     assert all(60 <= len(own) < 80 for own in parts[:-1])
 
 
+def test_files_that_cannot_be_cut_small_are_told(tmp_path, capsys):
+    path = tmp_path / "train.conll"
+    path.write_bytes(TEXT.replace(b"\n\n", b"\n"))
+    assert main(["shard", str(path), "--out", str(tmp_path / "out"), "--size", "60B"]) == 0
+    assert f"bytes: {path} is cut after blank lines alone" in capsys.readouterr().err
+
+
+def test_bio_is_refused_for_folders(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.conll").write_bytes(TEXT)
+    command = ["train", "tagging", "--data", str(tmp_path / "in"), "--out", str(tmp_path / "run")]
+    assert main([*command, "--bio"]) == 2
+    assert "a folder of files takes no bio; leave that out" in capsys.readouterr().err
+
+
 def test_what_cannot_be_cut(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b"")
@@ -72,6 +87,8 @@ def test_a_folder_of_files_is_learned_from_and_evaluated(tmp_path, capsys):
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "run-in"), str(tmp_path / "in"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"]["sentences"] == 30
+    assert main(["evaluate", str(tmp_path / "run-in"), str(tmp_path / "in")]) == 0
+    assert capsys.readouterr().out.startswith("On in (30 sentences, 60 tokens, 2 tags):")
 
 
 def test_a_folder_of_files_is_not_cut_into_folds(tmp_path, capsys):

@@ -86,3 +86,14 @@ def test_quiet_says_nothing(clock, capsys):
         for done in range(9):
             tell_progress("reading", "a.txt", done, 9, "B")
     assert capsys.readouterr().err == ""
+
+
+def test_short_steps_are_told_every_ten_seconds_too(clock, capsys):
+    listener = Steps(Console())
+    for activity in ("counting", "making"):
+        for done in range(3):
+            listener(activity, "shards", done, 2, " files")
+    assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "counting shards: 1 of 2 files",
+        "making shards: 1 of 2 files",
+    ]

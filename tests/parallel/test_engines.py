@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import re
@@ -14,6 +15,7 @@ from contextlib import suppress
 import numpy as np
 import psutil
 import pytest
+from joblib import Parallel, delayed
 
 from maxmargin import ChainSVM, Graph, MatchingSVM, MulticlassSVM, NetworkSVM, StructuredSVM
 from maxmargin._numba.packed_samples import Points
@@ -662,6 +664,29 @@ def test_points_of_shards_that_keep_them_otherwise_are_joined():
     for first, x in zip(starts, X, strict=False):
         labels = state.z[first : first + 3 * len(x)].reshape(-1, 3)
         np.testing.assert_allclose(labels.sum(axis=1), 1.0)
+
+
+def test_processes_are_not_reached_by_interrupts_while_they_start():
+    engine = ProcessEngine(1)
+    try:
+        (blocked,) = engine.map(signal.pthread_sigmask, [(signal.SIG_BLOCK, ())])
+    finally:
+        engine.close()
+    assert signal.SIGINT in blocked
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def map_on_a_process(number):
+    engine = ProcessEngine(1)
+    try:
+        return list(engine.map(abs, [(number,)])), multiprocessing.get_start_method()
+    finally:
+        engine.close()
+
+
+def test_processes_start_within_those_of_joblib():
+    found = Parallel(n_jobs=2, backend="loky")(delayed(map_on_a_process)(k) for k in (-1, -2))
+    assert found == [([1], "loky"), ([2], "loky")]
 
 
 def test_interrupts_do_not_end_processes():

@@ -6,17 +6,21 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.exceptions import ConvergenceWarning, FitInterrupted
 from maxmargin.parallel import SerialEngine, worker
 from maxmargin.parallel.driver import Rounds
 from maxmargin.persistence.checkpoints import Checkpoint
+from maxmargin.progress import listen_to_progress
 from maxmargin.result import Status
 from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.tagging.command import TaggingCommand
 from maxmargin.tasks.tagging.shards import TextShards
 from maxmargin.tasks.tagging.token_features import TokenFeatures
 
@@ -157,9 +161,12 @@ def test_links_to_files_that_are_gone_are_bad_files(tmp_path):
         SequenceTagger(max_epochs=2).fit(TextShards(tmp_path))
 
 
-def test_files_have_their_own_tags(tmp_path):
-    with pytest.raises(ValueError, match="give no tags"):
-        SequenceTagger().fit(TextShards(write_files(tmp_path, 1)), [["x"]])
+def test_what_files_are_not_trained_with_is_named(tmp_path):
+    shards = TextShards(write_files(tmp_path, 1))
+    with pytest.raises(ValueError, match="takes no tags; leave that out, or give all sentences"):
+        SequenceTagger().fit(shards, [["x"]])
+    with pytest.raises(ValueError, match="takes no bio and no warm_start; leave that out"):
+        SequenceTagger(bio=True, warm_start=True).fit(shards)
 
 
 @pytest.mark.parametrize(
@@ -187,18 +194,20 @@ def test_a_folder_without_files_is_named(tmp_path):
         TextShards(tmp_path)
 
 
-def test_folders_of_killed_runs_are_removed(tmp_path):
+def test_folders_of_killed_runs_are_removed(tmp_path, monkeypatch):
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    stale = tmp_path / f".fit-{platform.node()}-{done.pid}-x"
-    (stale / "inside").mkdir(parents=True)
-    mine = tmp_path / f".fit-{platform.node()}-{os.getpid()}-x"
-    # of a machine whose name begins like that of this one
-    other = tmp_path / f".fit-{platform.node()}-{done.pid}-1-x"
-    mine.mkdir()
-    other.mkdir()
-    SequenceTagger(max_epochs=1).fit(TextShards(write_files(tmp_path, 2)))
-    assert {own for own in tmp_path.iterdir() if own.is_dir()} == {mine, other}
+    corpus, states = tmp_path / "corpus", tmp_path / "states"
+    monkeypatch.setattr(tempfile, "tempdir", str(states))
+    for folder, prefix in ((corpus, ".fit-"), (states, "maxmargin-")):
+        (folder / f"{prefix}{platform.node()}-{done.pid}-x" / "inside").mkdir(parents=True)
+        (folder / f"{prefix}{platform.node()}-{os.getpid()}-x").mkdir()
+        # of a machine whose name begins like that of this one
+        (folder / f"{prefix}{platform.node()}-{done.pid}-1-x").mkdir()
+    SequenceTagger(max_epochs=1).fit(TextShards(write_files(corpus, 2)))
+    for folder in (corpus, states):
+        names = {own.name.split(platform.node())[1] for own in folder.iterdir() if own.is_dir()}
+        assert names == {f"-{os.getpid()}-x", f"-{done.pid}-1-x"}
 
 
 def test_features_that_are_all_too_rare_are_told_as_of_lists(tmp_path):
@@ -219,3 +228,73 @@ def test_options_of_files_are_checked(tmp_path):
 def test_files_have_slices_of_sentences(tmp_path):
     shards = TextShards(write_files(tmp_path, 2))
     assert shards[1:-1:2] == list(shards)[1:-1:2]
+
+
+class Interrupting(Callback):
+    def on_epoch(self, run):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_interrupts_end_fits_as_in_memory(tmp_path, engine):
+    tagger = SequenceTagger(engine=engine, tol=1e-9, callbacks=[Interrupting()])
+    with pytest.raises(FitInterrupted, match="The weights so far are kept"):
+        tagger.fit(TextShards(write_files(tmp_path, 2)))
+    assert tagger.result_.status is Status.INTERRUPTED
+    assert len(tagger.predict(make_text()[0])) == 24
+
+
+def test_fits_that_end_early_warn_as_in_memory(tmp_path):
+    tagger = SequenceTagger(max_epochs=1)
+    with pytest.warns(ConvergenceWarning, match="max_epochs=1 reached"):
+        tagger.fit(TextShards(write_files(tmp_path, 2)))
+
+
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_passes_over_files_tell_how_far_they_are(tmp_path, engine):
+    write_files(tmp_path, 3)
+    told = []
+    with listen_to_progress(lambda *step: told.append(step)):
+        tagger = SequenceTagger(engine=engine, max_epochs=1).fit(TextShards(tmp_path))
+        tagger.predict(TextShards(tmp_path))
+        TextShards(tmp_path).read_tags()
+    folder = str(tmp_path)
+    activities = [("numbering words of", folder), ("counting features of", folder)]
+    activities += [("making", "features"), ("tagging", folder), ("reading tags of", folder)]
+    assert told == [(*own, done, 3, " files") for own in activities for done in range(4)]
+
+
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_files_that_end_otherwise_are_refused(tmp_path, n_files):
+    write_files(tmp_path, n_files)
+    (tmp_path / "README.md").write_text("this is it\n")
+    with pytest.raises(ValueError, match="README.md: all files of a folder are data.*Move"):
+        TextShards(tmp_path)
+    assert len(TextShards([tmp_path / "README.md", tmp_path / "000.txt"]).paths) == 2
+
+
+@pytest.mark.parametrize(
+    "names", [["a.txt", "b.txt.gz"], ["x.00", "x.01", "y"], ["p.aa", "p.ab", "p.ac"]]
+)
+def test_files_of_a_folder_may_be_packed_or_numbered(tmp_path, names):
+    for name in names:
+        (tmp_path / name).touch()
+    assert [Path(path).name for path in TextShards(tmp_path).paths] == names
+
+
+def test_files_with_other_columns_are_named(tmp_path):
+    write_files(tmp_path, 3)
+    (tmp_path / "001.txt").write_text("w0 x\n")
+    with pytest.raises(ValueError, match="001.txt: found 1 feature column.*expected 2 as in other"):
+        SequenceTagger().fit(TextShards(tmp_path))
+
+
+def test_files_without_blank_lines_are_told(tmp_path, caplog):
+    write_files(tmp_path, 2)
+    (tmp_path / "001.txt").write_text("w0 a x\n" * 2000)
+    SequenceTagger(max_epochs=1).fit(TextShards(tmp_path))
+    (told,) = caplog.messages
+    assert "001.txt: found 1 sentence(s) of 2000 tokens on average; separate" in told
+    caplog.clear()
+    TaggingCommand().read(sorted(tmp_path.glob("*.txt")), {})
+    assert caplog.messages == [told]

@@ -23,12 +23,15 @@ def parse_size(text: str) -> int:
 
 
 def shard(data: Path, out: Path, size: str) -> None:
-    """Cut DATA after blank lines into files of about --size, in the new folder --out."""
+    """Cut DATA after blank lines into files of about --size, in the new folder --out.
+
+    A file that is much larger is told.
+    """
     limit = parse_size(size)
     if out.exists() and any(out.iterdir()):
         raise UsageError(f"--out {out} is not empty; name a new folder")
     suffix = Path(data.name.removesuffix(".gz")).suffix or ".txt"
-    count, written, sink = 0, 0, None
+    count, written, largest, sink = 0, 0, 0, None
     with open_unpacked(data) as lines:
         out.mkdir(parents=True, exist_ok=True)
         for line in lines:
@@ -37,6 +40,7 @@ def shard(data: Path, out: Path, size: str) -> None:
                 count += 1
             sink.write(line)
             written += len(line)
+            largest = max(largest, written)
             if written >= limit and not line.strip():
                 sink.close()
                 sink, written = None, 0
@@ -44,5 +48,10 @@ def shard(data: Path, out: Path, size: str) -> None:
         sink.close()
     if not count:
         raise UsageError(f"{data} is empty")
+    if largest > 2 * limit:
+        current_console().warn(
+            f"the largest file has {largest:,} bytes: {data} is cut after blank lines alone, which"
+            " must separate its sentences"
+        )
     current_console().emit_json({"files": count, "folder": str(out)})
     current_console().say(f"{count} files in {out}")

@@ -27,7 +27,7 @@ class Steps:
         self._bar: Any = None
         self._activity = ""
         self._things: dict[str, tuple[int, int]] = {}
-        self._began = self._told = 0.0
+        self._began, self._told = 0.0, -1.0
 
     def __call__(self, activity: str, thing: str, done: int, total: int, unit: str) -> None:
         if self._console.quiet or sys.stderr is None:
@@ -35,12 +35,13 @@ class Steps:
         if activity != self._activity or done < self._things.get(thing, (0, 0))[0]:
             self.close()
             self._activity, self._began = activity, time.monotonic()
-            self._told = self._began
+            if self._told < 0:  # else, lines come as often where each activity is short
+                self._told = self._began
         self._things[thing] = done, total
         done, total = map(sum, zip(*self._things.values(), strict=True))
         if sys.stderr.isatty():
             self._draw(done, total, unit)
-        elif time.monotonic() - self._told >= EVERY:
+        elif time.monotonic() - self._told >= EVERY and 0 < done < total:
             self._told = time.monotonic()
             left = (self._told - self._began) * (total - done) / max(done, 1)
             print(f"{self._description()}: {_amount(done, total, unit)}, {_time(left)} left",
@@ -74,6 +75,8 @@ class Steps:
 def _amount(done: int, total: int, unit: str) -> str:
     if unit == "B":
         return f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
+    if unit == " files":
+        return f"{done:,} of {total:,}{unit}"
     return f"{100 * done / total:.0f} %"
 
 

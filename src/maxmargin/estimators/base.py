@@ -368,9 +368,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_layouts = problem.layouts
         self._learn_support(problem)
-        if self.result_.status is Status.INTERRUPTED and not completion.reached:
-            raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
-        self._warn(limits_of(solver)[1])
+        self._tell_end(completion)
         if self.objective == "margin" and self.result_.primal == 0:
             self._warn_of_negative_losses(problem)
         return self
@@ -519,6 +517,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             return self._agreement(stopping.y, outputs, layouts)
 
         return score
+
+    def _tell_end(self, completion: Completion) -> None:
+        """Raise FitInterrupted if the run was, or warn of how it ended."""
+        if self.result_.status is Status.INTERRUPTED and not completion.reached:
+            raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
+        self._warn(limits_of(self._resolve_solver())[1])
 
     def _warn(self, tol: float) -> None:
         result = self.result_

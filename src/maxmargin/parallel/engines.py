@@ -18,8 +18,10 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     TimeoutError as FutureTimeout,
 )
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from multiprocessing import resource_tracker
 from threading import Thread
 from typing import Any, ClassVar
 
@@ -342,6 +344,10 @@ class ProcessEngine(_PoolEngine):
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(1, mp_context=context, initializer=_leave_ends_to_parent)
 
+    def submit(self, worker: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        with _spawning():
+            return super().submit(worker, function, *arguments)
+
     def result(self, future: Future | None) -> Any:
         found = super().result(future)
         self._has_answered = True
@@ -358,6 +364,26 @@ class ProcessEngine(_PoolEngine):
                 ' `if __name__ == "__main__":`, as processes need that read it anew? If it does, is'
                 ' there enough memory? engine="threads" needs neither.'
             )
+
+
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Processes begun within know their start method, and are not reached by Ctrl-C meanwhile."""
+    method = multiprocessing.get_start_method()
+    foreign = method not in multiprocessing.get_all_start_methods()  # as in workers of joblib
+    if foreign:
+        multiprocessing.set_start_method("spawn", force=True)
+    mask = None
+    if hasattr(signal, "pthread_sigmask"):
+        resource_tracker.ensure_running()  # since that, too, lets signals pass again
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if foreign:
+            multiprocessing.set_start_method(method, force=True)
 
 
 def _leave_ends_to_parent() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -11,11 +15,13 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+import psutil
 
 from maxmargin.oracles.checked import Counted
 from maxmargin.parallel.engines import Engine, WorkerLost
 from maxmargin.parallel.worker import Missing, Plan, Visit, forget_shards, load_and_run, run_command
 from maxmargin.problem import Problem
+from maxmargin.progress import watch_files
 
 #: bytes of commands since the last snapshot of a shard, from which on there is another one
 JOURNAL_BYTES = 1 << 27
@@ -88,7 +94,10 @@ class ShardSet:
 
     def describe(self, with_sizes: bool = False) -> list[tuple[Any, ...]]:
         """Learn which weights shards touch; what `Problem.rounding` needs of each, if asked for."""
-        found = self.call("describe", lambda k: (with_sizes,), changes=False)
+        told: Iterator[Any] = self._answers("describe", lambda k: (with_sizes,), changes=False)
+        if with_sizes:  # shards are files
+            told = watch_files(told, "making", "features", len(self))
+        found = list(told)
         for own, (begins, ends, *_) in zip(self.records, found, strict=True):
             own.begins, own.ends = begins, ends
         return found
@@ -106,17 +115,25 @@ class ShardSet:
         arguments : of a shard. changes : whether the command changes the shard. meanwhile : what
         the driver does while the first are computed.
         """
+        return list(self._answers(name, arguments, chosen, changes, meanwhile))
+
+    def _answers(
+        self,
+        name: str,
+        arguments: Callable[[int], tuple[Any, ...]],
+        chosen: Sequence[int] | None = None,
+        changes: bool = True,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Iterator[Any]:
         if self.oracle.compiled_function("maximize") is None:
             self.oracle.check_time()  # workers do not know when it is over
-        found = []
         order, width = list(range(len(self)) if chosen is None else chosen), self.engine.n_workers
         for group in (order[a : a + width] for a in range(0, len(order), width)):
             commands = [(name, arguments(k), changes) for k in group]
             futures = [self._submit(k, own) for k, own in zip(group, commands, strict=True)]
             meanwhile()
             for k, own, future in zip(group, commands, futures, strict=True):
-                found.append(self._wait(k, own, future))
-        return found
+                yield self._wait(k, own, future)
 
     def _submit(self, k: int, command: tuple[Any, ...], load: bool = False) -> Any:
         own, worker = self.records[k], k % int(self.engine.n_workers)
@@ -163,7 +180,7 @@ class ShardSet:
         own = self.records[k]
         if not park and own.journal_bytes < JOURNAL_BYTES:
             return
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="maxmargin-")
+        self._folder = self._folder or make_folder(Path(tempfile.gettempdir()), "maxmargin-")
         path = Path(self._folder.name) / f"{k}-{own.version}.npz"
         np.savez(path, **self.call("park" if park else "snapshot", chosen=[k], changes=False)[0])
         if isinstance(own.start, Path):
@@ -179,6 +196,17 @@ class ShardSet:
         if self._folder is not None:
             self._folder.cleanup()
         self.records = []
+
+
+def make_folder(parent: Path, prefix: str) -> tempfile.TemporaryDirectory[str]:
+    """A temporary folder; those of processes of this machine that were killed are removed."""
+    own = f"{prefix}{platform.node()}-"
+    for other in parent.glob(f"{prefix}*"):
+        # whole, since names of other machines may begin like that of this one
+        found = re.fullmatch(re.escape(own) + r"(\d+)-\w+", other.name)
+        if found and not psutil.pid_exists(int(found[1])):
+            shutil.rmtree(other, ignore_errors=True)
+    return tempfile.TemporaryDirectory(dir=parent, prefix=f"{own}{os.getpid()}-")
 
 
 def size_of_arrays(value: Any) -> int:

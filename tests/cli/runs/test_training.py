@@ -255,3 +255,16 @@ def test_the_model_knows_no_times(whole):
     assert len(result.history) == len(whole.history())
     assert all(np.isnan(record.seconds) for record in result.history)
     assert [r.primal for r in result.history] == [r["primal"] for r in whole.history()]
+
+
+def test_models_of_runs_on_engines_know_no_times(data, tmp_path):
+    models = []
+    for name, n_epochs in (("whole", 4), ("again", 4), ("resumed", 2)):
+        run = RunFolder(tmp_path / name)
+        run.create(config(data, engine="threads", workers=2, max_epochs=n_epochs))
+        train(run)
+        run.update({"max-epochs": 4})
+        train(run, resume=True)
+        models.append((run.path / "model.maxmargin").read_bytes())
+        assert "visit_seconds" in (run.path / "history.jsonl").read_text()
+    assert models[0] == models[1] == models[2]

@@ -87,5 +87,6 @@ def evaluate_on(
     """What the command finds, with the names of the files."""
     with annotate_errors(files):
         evaluation = command.evaluate(model, data, worst)
-    evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
+    names = {"files": " ".join(path.name for path in files)}  # first, and not how many there are
+    evaluation["data"] = names | evaluation["data"] | names
     return evaluation

@@ -371,9 +371,16 @@ def without_times(model: Any) -> Any:
     for name, value in vars(bare).items():
         if name == "result_":
             history = type(value.history)(
-                replace(record, seconds=float("nan")) for record in value.history
+                replace(record, seconds=float("nan"), extra=_without_times(record.extra))
+                for record in value.history
             )
             setattr(bare, name, replace(value, history=history, state=None))
         elif "result_" in getattr(value, "__dict__", {}):
             setattr(bare, name, without_times(value))
     return bare
+
+
+def _without_times(extra: Mapping[str, float]) -> dict[str, float]:
+    """But for times, and for what was sent to workers, which is more after an interruption."""
+    kept = (name for name in extra if not name.endswith("seconds"))
+    return {name: extra[name] for name in kept if not name.startswith("megabytes")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,9 +24,11 @@ from maxmargin.tasks.sequences import (
     weight_table,
     worst_samples,
 )
-from maxmargin.tasks.tagging.files import read_file, tag_file
+from maxmargin.tasks.tagging.files import read_file, tag_file, warn_of_long_sentences
 from maxmargin.tasks.tagging.schemes import mark_chunks
 from maxmargin.tasks.tagging.shards import READING, TextShards
+
+log = logging.getLogger("maxmargin")
 
 
 class TaggingCommand(TaskCommand):
@@ -41,7 +44,7 @@ class TaggingCommand(TaskCommand):
         " otherwise; of CoNLL-U, UPOS is the tag and FORM the feature. Comments, -DOCSTART- lines"
         " and CoNLL-U's multiword and empty nodes are passed over. A folder of such files, as"
         " `maxmargin shard` makes, is learned from one file at a time, so that it need not fit into"
-        " memory."
+        " memory; all its files are data, but for hidden ones, and end alike."
     )
     predict_help = (
         "Reads files of the same columns, with or without the tag column, or pipes; writes every"
@@ -112,7 +115,12 @@ class TaggingCommand(TaskCommand):
             of_data=True,
             kept=False,
         ),
-        Option("bio", bool, False, "Never predict what BIO or IOBES tags rule out."),
+        Option(
+            "bio",
+            bool,
+            False,
+            "Never predict what BIO or IOBES tags rule out; not where --data is a folder.",
+        ),
         Option("min-count", int, 1, "Drop features found on fewer tokens than this."),
         Option(
             "templates",
@@ -139,7 +147,11 @@ class TaggingCommand(TaskCommand):
             return self._read_shards(TextShards(paths, {key: options[key] for key in READING}))
         sentences: list[Any] = []
         tags: list[list[str]] = []
-        names = [read_file(path, options, sentences, tags) for path in paths]
+        names = []
+        for path in paths:
+            start = len(tags)
+            names.append(read_file(path, options, sentences, tags))
+            warn_of_long_sentences(path, len(tags) - start, sum(map(len, tags[start:])))
         first = sentences[0][0]
         width = 1 if isinstance(first, str) else len(first)
         for sentence in sentences:
@@ -269,11 +281,19 @@ def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:
 
 
 def _unseen(model: Any, truth: Sequence[Sequence[str]]) -> str:
-    unseen = sorted({tag for own in truth for tag in own} - set(model.classes_.tolist()))
+    """Which tags the model does not know, in words; a warning if these are most of them."""
+    tags = {tag for own in truth for tag in own}
+    unseen = sorted(tags.difference(model.classes_.tolist()))
     if not unseen:
         return ""
     more = f" and {len(unseen) - 10} more" if len(unseen) > 10 else ""
-    return f"Not in the training data: {', '.join(unseen[:10])}{more}."
+    names = f"{', '.join(unseen[:10])}{more}"
+    if 2 * len(unseen) > len(tags):
+        log.warning(
+            "the model does not know %d of the %d tags: %s; %s",
+            len(unseen), len(tags), names, TaggingCommand.labels[1],
+        )  # fmt: skip
+    return f"Not in the training data: {names}."
 
 
 def _drawing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from itertools import chain
@@ -19,8 +20,12 @@ from maxmargin.formats.columns import (
 from maxmargin.formats.text_lines import Readable, name_of
 from maxmargin.tasks.probabilities import of_chosen
 
+log = logging.getLogger("maxmargin")
+
 #: characters of a tag; a longer one is of another column
 MAX_TAG = 200
+#: tokens of a sentence, on average of a file; more are told
+MANY_TOKENS = 1000
 
 
 class Places(NamedTuple):
@@ -57,6 +62,16 @@ def read_file(
             " after each sentence"
         )
     return names
+
+
+def warn_of_long_sentences(path: Readable, n_sentences: int, n_tokens: int) -> None:
+    """Tell of a file that seems to lack its blank lines."""
+    if n_tokens > MANY_TOKENS * n_sentences:
+        log.warning(
+            "%s: found %d sentence(s) of %d tokens on average; separate sentences by blank lines,"
+            " unless they are as long as that",
+            name_of(path), n_sentences, n_tokens // n_sentences,
+        )  # fmt: skip
 
 
 def _names(sentence: Sentence, chosen: Places, options: Mapping[str, Any]) -> list[str] | None:

@@ -239,11 +239,12 @@ class SequenceTagger(Task):
 
     def _fit_files(self, shards: TextShards, tags: Any, sample_weight: Any) -> SequenceTagger:
         """Fit to a corpus in files, shard by shard."""
-        options = self.bio, self.segments, self.warm_start
-        if tags is not None or sample_weight is not None or any(options):
+        given = [name for name in ("bio", "segments", "warm_start") if getattr(self, name)]
+        given += ["tags"] * (tags is not None) + ["sample_weight"] * (sample_weight is not None)
+        if given:
             raise ValueError(
-                "files have their own tags: give no tags, sample_weight, bio=True, segments=True or"
-                " warm_start=True with TextShards."
+                f"training on a folder of files takes no {' and no '.join(given)}; leave that out,"
+                " or give all sentences in one file or list."
             )
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         callbacks = list(self.callbacks)
@@ -251,8 +252,9 @@ class SequenceTagger(Task):
         def make_model(n: int) -> ChainSVM:
             return self._make_model(ChainSVM(), n, [], Forbidden([], [], []))
 
-        model = fit_shards(shards, features, make_model, self.engine, callbacks)
+        model, completion = fit_shards(shards, features, make_model, self.engine, callbacks)
         self.features_, self.model_ = features, model.set_params(callbacks=callbacks)
+        model._tell_end(completion)
         return self
 
     def _learn_segments(
@@ -312,8 +314,8 @@ class SequenceTagger(Task):
             One tag per token of each sentence.
         """
         if isinstance(sentences, TextShards):
-            files = (sentences.read(k)[0] for k in range(len(sentences.paths)))
-            return [tags for own in files for tags in self.predict(own)]
+            numbers = sentences.watch(range(len(sentences.paths)), "tagging")
+            return [tags for k in numbers for tags in self.predict(sentences.read(k)[0])]
         return self._filled(sentences, "predict", self._tags, [])
 
     def predict_restricted(

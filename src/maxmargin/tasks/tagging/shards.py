@@ -9,34 +9,35 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import re
-import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 from zlib import crc32
 
 import numpy as np
-import psutil
 from scipy.sparse import csr_array
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
+from maxmargin.estimators.base import Completion
 from maxmargin.parallel.engines import Engine, SerialEngine, resolve_engine
 from maxmargin.parallel.run import run_on_engine
+from maxmargin.parallel.shards import make_folder
 from maxmargin.persistence import load_as, save
 from maxmargin.problem import Problem
+from maxmargin.progress import watch_files
 from maxmargin.solvers import Solver
-from maxmargin.tasks.tagging.files import read_file
+from maxmargin.tasks.tagging.files import read_file, warn_of_long_sentences
 from maxmargin.tasks.tagging.token_features import TokenFeatures, check_count
 from maxmargin.validation.options import check_option
 from maxmargin.validation.samples import Rows, check_labels, check_lengths
 
 log = logging.getLogger("maxmargin")
+T = TypeVar("T")
 
 #: how files of columns are read unless something else is asked for, and what may be
 READING = {"columns": (), "tag-column": "", "separator": "auto", "comments": "auto"}
@@ -58,7 +59,8 @@ class TextShards(Sequence[Any]):
     ----------
     paths : sequence of str or path
         The files, or folders of them; `maxmargin shard` makes such a folder from a large file.
-        Workers must find them under the same names.
+        All files of a folder are data, but for hidden ones, and end alike. Workers must find them
+        under the same names.
     options : mapping or None, default=None
         How columns are read, by the names that the options of ``maxmargin train tagging`` have.
     skip_bad : bool, default=False
@@ -79,6 +81,7 @@ class TextShards(Sequence[Any]):
                 files = (own for own in path.glob("[!.]*") if own.is_file() or not own.exists())
                 if not (inside := sorted(files)):
                     raise ValueError(f"{path}: the folder has no files of sentences.")
+                _check_endings(inside)
             found += inside
         self.paths = [str(path) for path in found if not path.name.startswith(".")]
         if not self.paths:
@@ -131,7 +134,7 @@ class TextShards(Sequence[Any]):
         """
         known: dict[str, str] = {}
         found, ends = [], []
-        for k in range(len(self.paths)):
+        for k in self.watch(range(len(self.paths)), "reading tags of"):
             found += [[known.setdefault(tag, tag) for tag in own] for own in self.read(k)[1]]
             ends.append(len(found))
         self._ends = np.array(ends)
@@ -154,7 +157,8 @@ class TextShards(Sequence[Any]):
         """
         sentences: list[Any] = []
         tags: list[list[str]] = []
-        read_file(self.paths[k], self.options, sentences, tags)
+        with open(self.paths[k], "rb") as file:  # opened here, since steps are files
+            read_file(file, self.options, sentences, tags)
         return sentences, tags
 
     def checksum(self, k: int) -> int:
@@ -171,6 +175,10 @@ class TextShards(Sequence[Any]):
             The checksum.
         """
         return crc32(Path(self.paths[k]).read_bytes())
+
+    def watch(self, items: Iterable[T], activity: str) -> Iterator[T]:
+        """What there is of each file, while it is told how many of them are done."""
+        return watch_files(items, activity, os.path.dirname(self.paths[0]), len(self.paths))
 
     def names(self) -> list[str] | None:
         """Return names of the feature columns, as the first file has them.
@@ -190,9 +198,31 @@ class TextShards(Sequence[Any]):
         return found
 
 
+def _check_endings(paths: Sequence[Path]) -> None:
+    """Raise a ValueError if most files of a folder end alike and others, such as README.md, do not.
+
+    Those that `split` makes end in numbers, or each in other letters.
+    """
+    endings = [re.sub(r"\.\d+$", "", path.name.removesuffix(".gz")) for path in paths]
+    endings = [Path(name).suffix for name in endings]
+    usual, count = Counter(endings).most_common(1)[0]
+    if 2 * count < len(paths):
+        return
+    for path, ending in zip(paths, endings, strict=True):
+        if ending != usual:
+            raise ValueError(
+                f"{path}: all files of a folder are data, and other files of this one end in"
+                f" {usual!r}, not {ending!r}. Move the file elsewhere, or let it end as the others"
+                " if it holds sentences."
+            )
+
+
 # -- tasks -----------------------------------------------------------------------------------------
 def scan_file(shards: TextShards, k: int) -> Any:
-    """Distinct values of each column in order, tags, number of sentences, checksum; or an error."""
+    """Distinct values of each column in order, tags, counts of sentences and tokens, checksum.
+
+    An error is told by its text.
+    """
     try:
         sentences, tags = shards.read(k)
         first = sentences[0][0]
@@ -206,7 +236,7 @@ def scan_file(shards: TextShards, k: int) -> Any:
     except (ValueError, OSError, IndexError) as error:
         return f"{shards.paths[k]}: {error}"
     labels = sorted({tag for own in tags for tag in own})
-    return [list(own) for own in columns], labels, len(sentences), key
+    return [list(own) for own in columns], labels, len(sentences), sum(map(len, tags)), key
 
 
 def count_file(shards: TextShards, k: int, features: TokenFeatures) -> Any:
@@ -293,8 +323,11 @@ def fit_shards(
     make_model: Any,
     engine: str | Engine | None,
     callbacks: Sequence[Callback],
-) -> ChainSVM:
-    """Learn the features and the weights; make_model : number of sentences -> ChainSVM."""
+) -> tuple[ChainSVM, Completion]:
+    """Learn the features and the weights, and whether that came to its end.
+
+    make_model : number of sentences -> ChainSVM.
+    """
     _check_trainable(make_model(1)._resolve_solver(), callbacks)
     found = resolve_engine(engine) or SerialEngine(1)
     try:
@@ -305,21 +338,21 @@ def fit_shards(
         ]
         features.start_parts(columns)
         tasks = [(shards, k, features) for k in range(len(shards.paths))]
-        features.finish_parts(found.map(count_file, tasks))
+        features.finish_parts(shards.watch(found.map(count_file, tasks), "counting features of"))
         check_count(features)
         n = sum(own[2] for own in scanned)
         model = _known_model(
             make_model(n).set_params(engine=None), {tag for own in scanned for tag in own[1]}
         )
-        with _folder_beside(Path(shards.paths[0])) as place:
+        with make_folder(Path(shards.paths[0]).parent, ".fit-") as place:
             path = str(Path(place) / "features.maxmargin")
             save(features, path, level=1)
-            keys = [own[3] for own in scanned]
+            keys = [own[4] for own in scanned]
             sources = [TaggedFile(shards, k, model, path, n, own) for k, own in enumerate(keys)]
             problem = _outline(sources)
             problem.source_key = f" {n} {crc32(repr(keys).encode())}"
             solver = model._resolve_solver()
-            callbacks = [*callbacks, *model._callbacks()]
+            callbacks = [*callbacks, *model._callbacks(), completion := Completion()]
             model.result_ = run_on_engine(found, solver, problem, None, callbacks)
     finally:
         if isinstance(engine, str):
@@ -328,7 +361,7 @@ def fit_shards(
     model.n_features_in_ = features.n_features_
     model.structure_, model.feature_map_ = problem.structure, model._make_features()
     model.__class__ = ChainSVM
-    return model
+    return model, completion
 
 
 def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
@@ -345,20 +378,10 @@ def _check_trainable(solver: Solver, callbacks: Sequence[Callback]) -> None:
         )
 
 
-def _folder_beside(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder that all workers see; those of runs of this machine that were killed are removed."""
-    prefix = f".fit-{platform.node()}-"
-    for other in path.parent.glob(".fit-*"):
-        # whole, since names of other machines may begin like that of this one
-        found = re.fullmatch(re.escape(prefix) + r"(\d+)-\w+", other.name)
-        if found and not psutil.pid_exists(int(found[1])):
-            shutil.rmtree(other, ignore_errors=True)
-    return tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{prefix}{os.getpid()}-")
-
-
 def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
     """What the files hold, of those that can be read."""
-    told = list(engine.map(scan_file, [(shards, k) for k in range(len(shards.paths))]))
+    answers = engine.map(scan_file, [(shards, k) for k in range(len(shards.paths))])
+    told = list(shards.watch(answers, "numbering words of"))
     bad = [k for k, own in enumerate(told) if isinstance(own, str)]
     good = [own for own in told if not isinstance(own, str)]
     for k in bad:
@@ -368,9 +391,16 @@ def _scan(shards: TextShards, engine: Engine) -> tuple[TextShards, list[Any]]:
                 " skip_bad=True."
             )
         log.warning("left out: %s", told[k])
-    if len({len(own[0]) for own in good}) > 1:
-        raise ValueError("the files differ in their number of columns; name those to use.")
-    return shards.without(bad), good
+    shards, widths = shards.without(bad), [len(own[0]) for own in good]
+    usual = Counter(widths).most_common(1)[0][0]
+    for path, own, width in zip(shards.paths, good, widths, strict=True):
+        warn_of_long_sentences(path, *own[2:4])
+        if width != usual:
+            raise ValueError(
+                f"{path}: found {width} feature column(s), expected {usual} as in other files; mend"
+                " the file, or name the columns to use."
+            )
+    return shards, good
 
 
 def _known_model(model: ChainSVM, tags: set[str]) -> ChainSVM:

@@ -42,7 +42,10 @@ T = TypeVar("T")
 #: how files of columns are read unless something else is asked for, and what may be
 READING = {"columns": (), "tag-column": "", "separator": "auto", "comments": "auto"}
 READING |= {"encoding": "utf-8"}
-_KINDS = {"columns": tuple[str | int, ...] | list[str | int], "tag-column": str | int}
+_KINDS: dict[str, Any] = {
+    "columns": tuple[str | int, ...] | list[str | int],
+    "tag-column": str | int,
+}
 _KINDS |= {"separator": Literal["auto", "tab", "space"], "comments": Literal["auto", "yes", "no"]}
 
 

@@ -10,7 +10,7 @@ from maxmargin.cli.main import main
 from maxmargin.formats.tables import read_table
 from maxmargin.structures import Knapsack, ShortestPath, SpanningTree
 from maxmargin.tasks.decision.command import DecisionCommand
-from maxmargin.tasks.decision.structures import grid_edges, grid_size, parse_structure
+from maxmargin.tasks.decision.structures import HELP, grid_edges, grid_size, parse_structure
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -99,6 +99,14 @@ def test_structures_are_named_as_they_are_built(tmp_path):
     assert grid_size(path) is None
     assert len(grid_edges(5, 5)) == 40
     assert grid_edges(2, 3).tolist() == [[0, 1], [1, 2], [0, 3], [1, 4], [2, 5], [3, 4], [4, 5]]
+
+
+def test_the_order_of_edges_is_told(run):
+    edges = ", ".join(f"{a}-{b}" for a, b in grid_edges(3, 3).tolist())
+    assert f"edges {edges} " in HELP
+    tables = DecisionCommand().describe(load(run / "run" / "model.maxmargin"))
+    assert ["edges, in the order of costs", edges] in tables[0]["rows"]
+    assert {row[0] for row in tables[1]["rows"]} >= {"2 (0-3)", "11 (7-8)"}
 
 
 def test_a_letter_in_the_weights_of_a_knapsack_is_named(tmp_path):

@@ -221,17 +221,23 @@ class DecisionCommand(TaskCommand):
     def describe(self, model: Any) -> list[Table]:
         slopes, constants = np.atleast_2d(model.cost_coef_), np.atleast_1d(model.intercept_)
         names = getattr(model, "feature_names_in_", range(slopes.shape[1]))
+        edges = _edge_names(model)
         order = np.argsort(-np.abs(slopes * model.scale_), axis=None, kind="stable")[:50]
         rows = []
         for place in order.tolist():
             part, k = divmod(place, slopes.shape[1])
-            rows.append([part if model.n_parts_ else "all", str(names[k]), float(slopes[part, k])])
+            part_name = f"{part} ({edges[part]})" if edges else part
+            name = part_name if model.n_parts_ else "all"
+            rows.append([name, str(names[k]), float(slopes[part, k])])
         chosen = [
             ["structure", type(model.structure_).__name__],
             ["sense", model.sense],
             ["penalty", f"{model.alpha_:.4g}"],
             ["mean of constant costs", f"{constants.mean():.4g}"],
         ]
+        if edges:
+            listed = ", ".join(edges[:_MOST_PARTS]) + (" ..." if len(edges) > _MOST_PARTS else "")
+            chosen.append(["edges, in the order of costs", listed])
         return [
             Table(title="The model", columns=["what", "value"], rows=chosen, note=""),
             Table(
@@ -250,6 +256,11 @@ def _check_names(source: Any, names: Sequence[str], known: Sequence[str]) -> Non
             f"{source}: its features are {', '.join(names)[:200]}, expected"
             f" {', '.join(known)[:200]}, in this order."
         )
+
+
+def _edge_names(model: Any) -> list[str]:
+    """Node numbers of the edge that each part is, such as "0-1"; [] if parts are not edges."""
+    return [f"{a}-{b}" for a, b in np.asarray(getattr(model.structure_, "edges", ())).tolist()]
 
 
 def _data(X: Any, costs: np.ndarray | None, names: Sequence[str] = ()) -> Data:
@@ -286,9 +297,10 @@ def _draw(model: Any, found: Outcome, i: int) -> Drawing:
         return drawing
     which = np.flatnonzero(truth | predicted)[:_MOST_PARTS].tolist()
     words = [["no", "yes"][int(own[p])] for own in (truth, predicted) for p in which]
+    edges = _edge_names(model)
     drawing |= Drawing(
         kind="tokens",
-        tokens=[f"part {p}" for p in which],
+        tokens=[f"edge {edges[p]}" if edges else f"part {p}" for p in which],
         truth=words[: len(which)],
         predicted=words[len(which) :],
     )

@@ -184,6 +184,29 @@ def test_columns_in_another_order_are_refused(run, tmp_path, capsys):
     assert "its features are b, a, c, expected a, b, c, in this order" in capsys.readouterr().err
 
 
+def test_costs_in_another_order_are_refused(tmp_path, capsys):
+    names, x = [f"c{k}" for k in range(12)], write(tmp_path / "x.csv", X, "a,b,c")
+    costs = write(tmp_path / "costs.csv", COSTS, ",".join(names))
+    swapped = write(tmp_path / "swapped.csv", COSTS[:, ::-1], ",".join(names[::-1]))
+    settings = ["--structure", "top-k:3", "--alpha", "0.1", "--quiet"]
+    data = ["--data", x, "--costs", costs]
+    run = str(tmp_path / "run")
+    assert main(["train", "decision", *data, *settings, "--out", run]) == 0
+    assert load(tmp_path / "run" / "model.maxmargin").cost_names_in_.tolist() == names
+    assert main(["evaluate", run, x, "--costs", costs]) == 0
+    assert main(["evaluate", run, x, "--costs", write(tmp_path / "bare.csv", COSTS)]) == 0
+    assert main(["evaluate", run, x, "--costs", swapped]) == 2
+    assert "column 0 is 'c11', expected 'c0'" in capsys.readouterr().err
+    held = ["--validation", x, "--validation-costs", swapped, "--out", str(tmp_path / "other")]
+    assert main(["train", "decision", *data, *settings, *held]) == 2
+    assert "those of the data (column 0 is 'c11', expected 'c0')" in capsys.readouterr().err
+    assert main(["train", "decision", "--data", x, x, "--costs", costs, swapped, *settings,
+                 "--out", str(tmp_path / "two")]) == 2  # fmt: skip
+    assert "swapped.csv: costs: its columns differ from those of the first file" in (
+        capsys.readouterr().err
+    )
+
+
 def test_validation_has_costs_of_its_own(run, tmp_path, capsys):
     x, costs = write(tmp_path / "x.csv", X[60:], "a,b,c"), write(tmp_path / "c.csv", COSTS[60:])
     names = "a,b,c," + ",".join(f"cost {k}" for k in range(12))

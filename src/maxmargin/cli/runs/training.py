@@ -172,6 +172,7 @@ class _Training:
             counts = validation.counts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
+            self.command.check_held_out(data, validation, str(paths[0]))
         _warn_of_same_files(files)
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")

@@ -20,6 +20,7 @@ from maxmargin.tasks.decision.structures import HELP, grid_edges, grid_size, par
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.link_documents import make_metric
 from maxmargin.tasks.segmentation.pictures import image_map
+from maxmargin.validation.feature_names import check_cost_names
 
 #: parts that a drawing shows at most
 _MOST_PARTS = 60
@@ -110,18 +111,22 @@ class DecisionCommand(TaskCommand):
         if named and len(named) != len(paths):
             raise ValueError(f"{len(paths)} data files, but {len(named)} files of costs.")
         found = [read_instances(path) for path in paths]
-        costs = read_costs(named) if named else [own.costs for own in found]
-        for path, (X, _, names), own in zip(paths, found, costs, strict=True):
+        given = read_costs(named) if named else [(own.costs, own.cost_names) for own in found]
+        costs = [own for own, _ in given]
+        for path, (X, _, names, _), own in zip(paths, found, costs, strict=True):
             if own is not None and len(own) != len(X):
                 raise ValueError(f"{path}: {len(X)} instances, but {len(own)} rows of costs.")
             if X.shape[1:] != found[0].X.shape[1:]:
                 raise ValueError(f"{path}: {X.shape[-1]} features, files before have others.")
             _check_names(path, names, found[0].names)
+        for path, (_, names) in zip(named or paths, given, strict=True):
+            check_cost_names(f"{path}: costs", names, given[0][1], "the first file")
         known = [own for own in costs if own is not None]
         if (known and len({own.shape[1] for own in known}) > 1) or 0 < len(known) < len(costs):
             raise ValueError("files have costs of different numbers of parts, or none.")
         X = np.concatenate([own.X for own in found])
-        return _data(X, np.concatenate(known) if known else None, found[0].names)
+        stacked = np.concatenate(known) if known else None
+        return _data(X, stacked, found[0].names, given[0][1])
 
     def read_held_out(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         found = self.read(paths, {**options, "costs": options.get("validation-costs")})
@@ -132,11 +137,18 @@ class DecisionCommand(TaskCommand):
             )
         return found
 
+    def check_held_out(self, data: Data, held_out: Data, name: str) -> None:
+        _check_names(name, held_out.extra["features"], data.extra["features"])
+        own, known = held_out.extra["costs"], data.extra["costs"]
+        check_cost_names(f"{name}: costs", own, known, "the data")
+
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         self.check_truth(data, "data")
         super().fit(model, data, folder)
         if data.extra.get("features"):
             model.feature_names_in_ = np.array(data.extra["features"], dtype=object)
+        if data.extra["costs"]:
+            model.cost_names_in_ = np.array(data.extra["costs"], dtype=object)
 
     def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
         if not options["structure"]:
@@ -151,7 +163,8 @@ class DecisionCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         which = np.asarray(indices, dtype=np.int64)
         outputs = None if data.outputs is None else np.asarray(data.outputs)[which]
-        return _data(np.asarray(data.inputs)[which], outputs, data.extra.get("features", ()))
+        extra = data.extra
+        return _data(np.asarray(data.inputs)[which], outputs, extra["features"], extra["costs"])
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"features": int(np.shape(sample)[-1])}
@@ -164,7 +177,7 @@ class DecisionCommand(TaskCommand):
             write = "npz" if ".npz" in Path(str(getattr(sink, "name", ""))).name else "text"
         count, kept = 0, []
         for source in sources:
-            X, _, names = read_instances(source)
+            X, _, names, _ = read_instances(source)
             _check_names(name_of(source), names, getattr(model, "feature_names_in_", ()))
             decisions = model.predict(X)
             count += len(decisions)
@@ -181,8 +194,8 @@ class DecisionCommand(TaskCommand):
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
-        names = data.extra.get("features", ())
-        _check_names("data", names, getattr(model, "feature_names_in_", ()))
+        _check_names("data", data.extra["features"], getattr(model, "feature_names_in_", ()))
+        check_cost_names("costs", data.extra["costs"], getattr(model, "cost_names_in_", ()))
         found = _compare(model, data)
         order = np.argsort(-found.lost, kind="stable").tolist()
         total = float(np.abs(found.least).sum())
@@ -263,11 +276,13 @@ def _edge_names(model: Any) -> list[str]:
     return [f"{a}-{b}" for a, b in np.asarray(getattr(model.structure_, "edges", ())).tolist()]
 
 
-def _data(X: Any, costs: np.ndarray | None, names: Sequence[str] = ()) -> Data:
+def _data(
+    X: Any, costs: np.ndarray | None, names: Sequence[str] = (), cost_names: Sequence[str] = ()
+) -> Data:
     counts = {"instances": len(X), "features": int(X.shape[-1])}
     if costs is not None:
         counts["parts"] = int(costs.shape[1])
-    return Data(X, costs, counts, {"features": tuple(names)})  # type: ignore[arg-type]
+    return Data(X, costs, counts, {"features": tuple(names), "costs": tuple(cost_names)})  # type: ignore[arg-type]
 
 
 def _compare(model: Any, data: Data) -> Outcome:

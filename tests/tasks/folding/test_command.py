@@ -29,7 +29,7 @@ def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
     call("train", "folding", "--data", train, "--out", run, "--max-epochs", 6)
     found = json.loads(call("evaluate", run, held, "--json").stdout)
     described = dict(json.loads((run / "summary.json").read_text())["tables"][-1]["rows"])
-    assert described["sequences learned from, at most"] == "200"
+    assert described["sequences learned from"] == "12 of 12"
     scores = {own["name"]: own["value"] for own in found["metrics"]}
     assert scores["f1"] > 0.9
     for kind in ("dbn", "ct"):
@@ -38,6 +38,20 @@ def test_hairpins_are_trained_on_evaluated_and_folded(tmp_path):
         read = list(read_rna(out.read_text().splitlines()))
         assert [own.name for own in read] == [f"a_{i}" for i in range(4)]
         assert all(own.structure.count("(") >= 4 for own in read)
+
+
+def test_runs_tell_from_how_many_sequences_was_learned(tmp_path):
+    train, run = write(tmp_path / "train.dbn", 12, 0), tmp_path / "run"
+    options = ["--max-sequences", 5, "--max-epochs", 2, "--out", run]
+    printed = call("train", "folding", "--data", train, *options).output
+    assert "; learned from 5 of 12 sequences" in " ".join(printed.split())
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["n_samples"], summary["n_learned"]) == (12, 5)
+    assert dict(summary["tables"][-1]["rows"])["sequences learned from"] == "5 of 12"
+    call("report", run, "--out", tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text()
+    assert "on 5 of 12 samples" in report
+    assert "recomputed from all samples that were learned from (5 of 12)" in report
 
 
 @pytest.mark.parametrize(

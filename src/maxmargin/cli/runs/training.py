@@ -284,6 +284,7 @@ class _Training:
                 "n_project": result.state.n_project,
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
+                "n_learned": getattr(model, "n_learned_", n_samples),
                 "solver": result.state.solver,
                 # where alpha itself says how it is chosen
                 "alpha": getattr(fitted, "alpha_", fitted.alpha) if matters else None,

@@ -131,7 +131,7 @@ class FoldingCommand(TaskCommand):
         other, close, crossing, sequences = model.left_out_.tolist()
         rows = [
             ["features of loops", f"{model.n_features_in_:,}"],
-            ["sequences learned from, at most", f"{model.max_samples or 'all'}"],
+            ["sequences learned from", _describe_learned(model)],
             ["predicted pairs", "may cross" if model.crossing else "are nested"],
             ["true pairs left out: crossing others", f"{crossing:,}"],
             ["with too few bases between them", f"{close:,}"],
@@ -168,6 +168,12 @@ def _data(records: list[RNARecord]) -> Data:
     }
     inputs, outputs = [own.sequence for own in records], [own.structure for own in records]
     return Data(inputs, outputs, counts, {"records": records})
+
+
+def _describe_learned(model: Any) -> str:
+    if not hasattr(model, "n_learned_"):  # of a file that is older
+        return f"at most {model.max_samples}" if model.max_samples else "all"
+    return f"{model.n_learned_:,} of {model.n_given_:,}"
 
 
 def _metric(name: str, value: float, text: str) -> Metric:

@@ -60,7 +60,10 @@ def test_a_run_has_the_model_of_the_estimator(run, capsys):
     with np.load(run / "out.npz") as arrays:
         np.testing.assert_allclose(arrays["costs"], expected.predict_costs(X[60:]))
     assert main(["report", str(run / "run"), "--out", str(run / "report.html")]) == 0
-    assert "Instances, worst first" in (run / "report.html").read_text()
+    report = (run / "report.html").read_text()
+    assert "Instances, worst first" in report
+    assert "orange what only the decision uses" in report
+    assert "foreground" not in report
 
 
 def test_values_of_items_in_arrays(tmp_path, capsys):

@@ -24,6 +24,11 @@ from maxmargin.validation.feature_names import check_cost_names
 
 #: parts that a drawing shows at most
 _MOST_PARTS = 60
+#: of paths on a grid
+_LEGEND = (
+    "Blue is what the decision and the best path have in common, orange what only the decision"
+    " uses, yellow what only the best path uses; the rest of the grid is grey."
+)
 
 
 class Outcome(NamedTuple):
@@ -308,7 +313,7 @@ def _draw(model: Any, found: Outcome, i: int) -> Drawing:
     if size is not None:
         roles = error_roles(*(_on_grid(own, *size) for own in (truth, predicted)))
         area, _ = image_map("path", roles)
-        drawing |= Drawing(kind="areas", maps=[area], labels=["not used", "used"])
+        drawing |= Drawing(kind="areas", maps=[area], labels=["not used", "used"], legend=_LEGEND)
         return drawing
     which = np.flatnonzero(truth | predicted)[:_MOST_PARTS].tolist()
     words = [["no", "yes"][int(own[p])] for own in (truth, predicted) for p in which]

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from maxmargin.cli.main import root
 from maxmargin.formats.rna import read_rna
+from maxmargin.tasks import RNAFolder
 from maxmargin.tasks.folding.command import FoldingCommand
 from tasks.folding.test_rna_folder import hairpins
 
@@ -65,6 +66,17 @@ def test_sequences_that_cannot_be_folded_are_told_by_name(tmp_path, bases, words
     result = CliRunner().invoke(root, ["predict", str(run), str(path)])
     assert isinstance(result.exception, ValueError)
     assert f"many.fasta, line 141: 'bad_1': x {words}" in str(result.exception)
+
+
+def test_families_of_one_sequence_each_are_not_listed(tmp_path):
+    command, model = FoldingCommand(), RNAFolder(max_epochs=2, tol=10.0).fit(*hairpins(6, 0))
+    for names, rows in (("{}_a", 0), ("a_{}", 1)):
+        path = tmp_path / "named.dbn"
+        pairs = enumerate(zip(*hairpins(4, 1), strict=True))
+        path.write_text("".join(f">{names.format(i)}\n{x}\n{y}\n" for i, (x, y) in pairs))
+        data = command.read([path], {})
+        assert data.counts.get("families", 0) == rows
+        assert len(command.evaluate(model, data)["tables"][0]["rows"]) == rows
 
 
 def test_files_with_a_mark_of_their_byte_order_are_read(tmp_path):

@@ -176,7 +176,8 @@ class RNAFolder(StructureTask):
         kept = [keep_nested(*own) for own in self._coded(sequences, truth)]
         left_out = add_up(counts for _, counts in kept)
         if left_out.sequences:
-            warnings.warn(str(left_out), UserWarning, stacklevel=2)
+            first = next(i for i, (_, counts) in enumerate(kept) if counts.sequences)
+            warnings.warn(left_out.describe(first), UserWarning, stacklevel=2)
         used = np.flatnonzero(weight > 0).tolist()
         if self.max_samples is not None and len(used) > self.max_samples:
             rng = check_random_state(self.random_state)

@@ -364,6 +364,8 @@ X, COSTS = instances(20)
         ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
         ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
         ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),
+        ((X, COSTS.astype(str)), "sample 0: its costs are not numbers"),
+        ((X, pd.DataFrame(COSTS.astype(str))), "sample 0: its costs are not numbers"),
         ((X, COSTS + 1j), "sample 0: its costs are not numbers"),
         ((X, np.ma.masked_equal(COSTS, COSTS[3, 2])), "sample 3: its costs are not numbers"),
         ((X, COSTS[0]), "must be of shape"),

@@ -327,6 +327,8 @@ def test_pairs_that_are_known_or_forbidden(perfect):
         InfeasibleError, match="sample 0: .*node 0 has 2 partners, at most 1 allowed"
     ):
         model.predict_restricted(X[:1], [Restriction(known=[(0, 1), (0, 2)])])
+    with pytest.raises(InfeasibleError, match=r"sample 0: link \(0, 3\) is known, and forbidden"):
+        model.predict_restricted(X[:1], [Restriction(known=[(0, 3)], forbidden=[(3, 0)])])
 
 
 @pytest.mark.parametrize(

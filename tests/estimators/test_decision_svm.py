@@ -364,6 +364,8 @@ X, COSTS = instances(20)
         ((X, np.where(COSTS == COSTS[3, 2], np.nan, COSTS)), "sample 3: the cost of part 2 is nan"),
         ((X, [[*c[:-1], "a"] for c in COSTS.tolist()]), "sample 0: its costs are not numbers"),
         ((X, [*COSTS[:5], COSTS[5, :3], *COSTS[6:]]), r"sample 5: its costs have shape \(3,\)"),
+        ((X, COSTS.astype(str)), "sample 0: its costs are not numbers"),
+        ((X, pd.DataFrame(COSTS.astype(str))), "sample 0: its costs are not numbers"),
         ((X, COSTS + 1j), "sample 0: its costs are not numbers"),
         ((X, np.ma.masked_equal(COSTS, COSTS[3, 2])), "sample 3: its costs are not numbers"),
         ((X, COSTS[0]), "must be of shape"),
@@ -697,3 +699,35 @@ def test_alpha_has_the_least_hinge_unless_its_regret_is_worse_than_the_prior_s()
     regret[1] = 3.1
     assert choice._choose_place(hinge, regret) == 0
     assert choice._choose_place(hinge[:1], regret[:1]) == 0
+
+
+def test_columns_of_costs_in_another_order_are_refused():
+    frame = pd.DataFrame(COSTS, columns=[f"arc {k}" for k in range(COSTS.shape[1])])
+    model = DecisionSVM(PATH, alpha=0.1).fit(X, frame)
+    assert model.cost_names_in_.tolist() == list(frame)
+    swapped = frame[frame.columns[::-1]]
+    for call in (model.regret, model.score, model.calibrate):
+        with pytest.raises(ValueError, match="costs: its columns differ from those of fit"):
+            call(X, swapped)
+    with pytest.raises(ValueError, match="costs: its columns differ"):
+        model.decide(swapped)
+    with pytest.raises(ValueError, match="decisions: its columns differ"):
+        DecisionSVM(PATH, alpha=0.1).fit(X, frame, decisions=swapped)
+    assert model.regret(X, frame) == model.regret(X, COSTS)
+    assert not hasattr(model.fit(X, COSTS), "cost_names_in_")
+
+
+def test_costs_whose_rows_are_in_another_order_than_those_of_x_are_refused():
+    rows = pd.DataFrame(X, columns=list("abc"))
+    frame = pd.DataFrame(COSTS)
+    order = np.random.default_rng(0).permutation(len(X))
+    model = DecisionSVM(PATH, alpha=0.1).fit(rows, frame)
+    first = int(np.flatnonzero(order != np.arange(len(X)))[0])
+    for call in (model.fit, model.regret, model.calibrate):
+        with pytest.raises(SampleError, match=rf"sample {first}: its index in costs is"):
+            call(rows, frame.iloc[order])
+    with pytest.raises(SampleError, match="its index in sample_weight is"):
+        model.fit(rows, frame, pd.Series(1.0, index=order))
+    model.fit(rows.iloc[order], frame.iloc[order])
+    model.fit(rows, frame.iloc[order].to_numpy())
+    model.fit(rows, frame.set_axis(range(1000, 1000 + len(X))))

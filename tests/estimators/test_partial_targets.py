@@ -44,6 +44,9 @@ def test_chains_learn_from_partial_labels(objective):
     half = ChainSVM(**options).fit(X, hide(Y, 0.5))
     assert not hasattr(full, "n_imputations_")
     assert half.n_imputations_ >= 1
+    rounds = f"epochs and bound are of round {half.n_imputations_}, for the labels that were filled"
+    assert rounds in half.result_.certificate()
+    assert "round" not in full.result_.certificate()
     assert half.warm_start is False
     assert half.classes_.tolist() == ["a", "b", "c"]
     assert half.score(OTHERS, OTHER_LABELS) > full.score(OTHERS, OTHER_LABELS) - 0.06

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from contract.cases.segments import segment_svm
 from maxmargin import SegmentSVM, load
-from maxmargin.exceptions import InfeasibleError
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.features import SegmentFeatures
 from maxmargin.features.base import part_features
 
@@ -121,3 +121,16 @@ def test_features_of_the_other_kind_are_refused():
     model = SegmentSVM(max_length=2, tol=0.1).fit(X, y)
     with pytest.raises(ValueError, match="X has 5 features of positions, .* expecting 3"):
         model.predict([rng.normal(size=(4, 5))])  # as many rows of weights in all
+
+
+def test_features_of_another_number_are_told_as_they_were_given():
+    X, y = [np.eye(4, 3)] * 3, [[(0, 2, "a"), (2, 4, "b")]] * 3
+    model = SegmentSVM(max_epochs=1, tol=10.0).fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 features of positions, .* expecting 3 features"):
+        model.predict([np.eye(4, 2)])
+
+
+def test_places_of_segments_that_are_texts_are_refused():
+    y = [[(0, 2, "a"), (2, 4, "b")]] * 2 + [np.array([(0, 2, "a"), (2, 4, "b")])]
+    with pytest.raises(SampleError, match="sample 2: y has a segment .* text '0', expected an int"):
+        SegmentSVM().fit([np.eye(4, 3)] * 3, y)

@@ -29,6 +29,9 @@ TRIANGLE = [(0, 1), (1, 2), (2, 0)]
         (Knapsack([1, np.nan], 2), "finite"),
         (Knapsack([[1, 2], [1, 2]], [1, 2, 3]), "one for each dimension"),
         (Knapsack(["a", "b"], 2), "must be numbers"),
+        (Knapsack([[1, 2], [1, 2]], [5]), r"capacity has shape \(1,\)"),
+        (Knapsack([1, 2], "5"), "must be numbers"),
+        (Knapsack(["1", "2"], 5), "must be numbers"),
     ],
 )
 def test_what_is_no_decision_problem_is_refused(structure, words):

@@ -289,10 +289,30 @@ def test_graphs_without_a_perfect_matching_are_refused():
         model.predict([np.ones((4, 4, 1)), star])
 
 
+def above(x):
+    """Features of the pairs j < k, zeros for the others."""
+    return x * np.triu(np.ones(x.shape[-3:-1]), 1)[..., None]
+
+
+@pytest.mark.parametrize("wrong", [0.5, np.nan, 0.0])
+def test_features_that_depend_on_the_order_of_a_pair_are_refused(wrong):
+    x = np.random.default_rng(0).normal(size=(6, 4, 4, 2))
+    x, y = x + x.transpose(0, 2, 1, 3), [[(0, 1), (2, 3)]] * 6
+    rounded = 1e-12 * above(x).transpose(0, 2, 1, 3)
+    both, one = (GeneralMatchingSVM().fit(own, y) for own in (x + rounded, above(x)))
+    np.testing.assert_array_equal(both.coef_, one.coef_)
+    x[2, 3, 1, 1] = wrong
+    with pytest.raises(SampleError, match=r"sample 2: x\[1, 3, 1\] is .*, but x\[3, 1, 1\] is"):
+        GeneralMatchingSVM().fit(x, y)
+    below = above(x).transpose(0, 2, 1, 3)
+    with pytest.raises(SampleError, match=r"sample 0: x\[0, 1, 0\] is 0, but x\[1, 0, 0\]"):
+        GeneralMatchingSVM().fit(below, y)
+
+
 @pytest.mark.parametrize("perfect", [False, True])
 def test_pairs_that_are_known_or_forbidden(perfect):
     rng = np.random.default_rng(6)
-    X, y = list(rng.normal(size=(6, 6, 6, 2))), [[(0, 1), (2, 3), (4, 5)]] * 6
+    X, y = list(above(rng.normal(size=(6, 6, 6, 2)))), [[(0, 1), (2, 3), (4, 5)]] * 6
     model, structure = GeneralMatchingSVM(perfect=perfect).fit(X, y), GeneralMatching(perfect)
     edges = np.transpose(np.triu_indices(6, 1))
     theta = np.column_stack([X[0][tuple(edges.T)], np.ones(15)]) @ model.coef_
@@ -307,6 +327,8 @@ def test_pairs_that_are_known_or_forbidden(perfect):
         InfeasibleError, match="sample 0: .*node 0 has 2 partners, at most 1 allowed"
     ):
         model.predict_restricted(X[:1], [Restriction(known=[(0, 1), (0, 2)])])
+    with pytest.raises(InfeasibleError, match=r"sample 0: link \(0, 3\) is known, and forbidden"):
+        model.predict_restricted(X[:1], [Restriction(known=[(0, 3)], forbidden=[(3, 0)])])
 
 
 @pytest.mark.parametrize(
@@ -366,7 +388,7 @@ def test_large_scores_at_nodes_of_cap_0_cost_no_digits():
 def test_people_with_several_partners_are_learned():
     rng, edges = np.random.default_rng(0), np.transpose(np.triu_indices(6, 1))
     cap = [2, 2, 1, 3, 1, 2]
-    structure, X, y = GeneralMatching(cap=cap), list(rng.normal(size=(30, 6, 6, 2))), []
+    structure, X, y = GeneralMatching(cap=cap), list(above(rng.normal(size=(30, 6, 6, 2)))), []
     for x in X:
         z = structure.maximize(x[tuple(edges.T)] @ [1.0, -1.0], (6, edges))
         y.append(structure.decode(z, (6, edges)))
@@ -397,7 +419,7 @@ def test_too_many_odd_sets_are_refused():
 
 def test_graphs_and_arrays_give_the_same_model():
     rng = np.random.default_rng(3)
-    arrays = [rng.normal(size=(5, 5, 2)) for _ in range(8)]
+    arrays = [above(rng.normal(size=(5, 5, 2))) for _ in range(8)]
     edges = np.transpose(np.triu_indices(5, 1))
     graphs = [Graph(np.zeros((5, 1)), edges, x[edges[:, 0], edges[:, 1]]) for x in arrays]
     y = [[(0, 1), (2, 3)]] * 8

@@ -54,10 +54,13 @@ def describe_summary(
 
 def _describe_data(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     counts = folder.read_json("data.json").get("counts", {})
+    count, learned = summary["n_samples"], summary.get("n_learned", summary["n_samples"])
+    noun = next((key for key, own in counts.items() if own == count), "samples")
+    some = f"; learned from {learned:,} of {count:,} {noun}" if learned < count else ""
     counts = [text.count_plurals(own, key) for key, own in counts.items() if isinstance(own, int)]
-    samples = ", ".join(counts) or text.count_nouns(summary["n_samples"], "sample")
+    samples = ", ".join(counts) or text.count_nouns(count, "sample")
     names = " ".join(Path(file).name for file in folder.config["data"])
-    return f"{summary['title'].lower()} on {names} ({samples})"
+    return f"{summary['title'].lower()} on {names} ({samples}){some}"
 
 
 def _method(summary: Mapping[str, Any]) -> str:

@@ -45,10 +45,11 @@ class GeneralMatchingSVM(StructuredSVM):
     occurs twice, or more often than its cap.
 
     A sample x is an array of shape (n_nodes, n_nodes, n_features), the features of every pair, of
-    which those with j < k are read, or a `Graph` whose edges are the pairs that may be matched and
-    whose `edge_features` describe them; its node features are not used. A target y is an array of
-    shape (m, 2), the matched pairs. `score` is the F1 score of the pairs, over all samples;
-    `predict_marginals` gives symmetric matrices (n_nodes, n_nodes) of the probabilities of pairs.
+    which those with j < k are read (a feature of x[k, j] must be the same, or 0 for all of them),
+    or a `Graph` whose edges are the pairs that may be matched and whose `edge_features` describe
+    them; its node features are not used. A target y is an array of shape (m, 2), the matched pairs.
+    `score` is the F1 score of the pairs, over all samples; `predict_marginals` gives symmetric
+    matrices (n_nodes, n_nodes) of the probabilities of pairs.
 
     Parameters
     ----------
@@ -159,4 +160,18 @@ def _pairs(i: int, x: Any) -> tuple[Any, Network]:
             " may be matched, give Graph(nodes, edges, edge_features).",
         )
     edges = np.transpose(np.triu_indices(len(array), 1))
-    return array[edges[:, 0], edges[:, 1]], Network(len(array), edges)
+    above, below = array[edges[:, 0], edges[:, 1]], array[edges[:, 1], edges[:, 0]]
+    # a feature is that of a pair, but for rounding, or left out below the diagonal
+    size = np.abs(above[np.isfinite(above)]).max(initial=0.0)
+    differ = ~np.isclose(above, below, rtol=1e-6, atol=1e-9 * size, equal_nan=True)
+    differ &= below.any(axis=0)
+    if differ.any():
+        edge, column = np.argwhere(differ)[0].tolist()
+        j, k = edges[edge].tolist()
+        one, other = (own[edge, column] + 0.0 for own in (above, below))  # not -0
+        raise SampleError.of(
+            i,
+            f": x[{j}, {k}, {column}] is {one:g}, but x[{k}, {j}, {column}] is {other:g}. Pairs"
+            " have no order: give both the same features, or zeros to all x[k, j] with j < k.",
+        )
+    return above, Network(len(array), edges)

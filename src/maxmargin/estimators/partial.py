@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -36,7 +37,8 @@ class PartialTargets(StructuredSVM):
     n_imputations_ : int
         How often unknown positions were filled in; only if there were any. The certificate of
         ``result_`` is then that of the last convex problem: no weights are better for the outputs
-        that were filled in, but for others there may be; its history is of the last round.
+        that were filled in, but for others there may be, as its text says; its history is of the
+        last round.
     """
 
     n_imputations_: int
@@ -88,6 +90,7 @@ class PartialTargets(StructuredSVM):
             for count in range(1, _ROUNDS + 1):
                 self.time_limit = _time_left(given[1], started)
                 super().fit(X, filled, sample_weight, node_weight)
+                self._say_what_is_bounded(count)
                 last, filled = filled, self.predict_restricted(X, restrictions)
                 self.warm_start, self.n_imputations_ = True, count
                 if all(map(_is_same, filled, last)) or self.time_limit == _LEAST_SECONDS:
@@ -100,6 +103,15 @@ class PartialTargets(StructuredSVM):
             stacklevel=2,
         )
         return self
+
+    def _say_what_is_bounded(self, count: int) -> None:
+        """The bound is one of the last convex problem; others may have a lower objective."""
+        text = (
+            f"epochs and bound are of round {count}, for the labels that were filled in before it;"
+            " with others the objective may be lower"
+        )
+        message = "; ".join(filter(None, [self.result_.message, text]))
+        self.result_ = replace(self.result_, message=message)
 
     def _weigh_known(self, known: list[np.ndarray], node_weight: Any) -> list[np.ndarray]:
         """Costs of errors, none at positions that are unknown."""

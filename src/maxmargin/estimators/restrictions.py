@@ -155,13 +155,13 @@ def links_as_parts(own: Restriction, structure: Structure, layout: Layout) -> Re
     if own.counts is not None:
         raise ValueError("counts are of labels, which links have not; use rules.")
     known, forbidden = _pairs("known", own.known), _pairs("forbidden", own.forbidden)
-    both = [pair for pair in known if pair in set(forbidden)]
-    if both:
-        raise InfeasibleError(f"link {both[0]} is known, and forbidden.")
     on, off = (
         [int(np.flatnonzero(structure.encode([pair], layout))[0]) for pair in pairs]
         for pairs in (known, forbidden)
     )
+    both = [pair for pair, part in zip(known, on, strict=True) if part in set(off)]
+    if both:  # also as (column, row) where pairs have no order
+        raise InfeasibleError(f"link {both[0]} is known, and forbidden.")
     try:
         structure.encode(known, layout)
     except ValueError as error:

@@ -134,13 +134,16 @@ class SegmentSVM(PartialTargets):
         self.n_position_features_ = rows.positions.n_columns
 
     def _check_width(self, rows: Any) -> None:
-        super()._check_width(rows)
-        if rows.positions.n_columns != self.n_position_features_:
-            raise ValueError(
-                f"X has {rows.positions.n_columns} features of positions, but SegmentSVM is"
-                f" expecting {self.n_position_features_} features of positions as input: those it"
-                " was fitted on."
-            )
+        n_positions = self.n_position_features_
+        for what, found, expected in (
+            ("positions", rows.positions.n_columns, n_positions),
+            ("segments", rows.segments.n_columns, self.n_features_in_ - 2 * n_positions),
+        ):
+            if found != expected:
+                raise ValueError(
+                    f"X has {found} features of {what}, but SegmentSVM is expecting {expected}"
+                    f" features of {what} as input: those it was fitted on."
+                )
 
     def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [(int(count), self._n_labels()) for count in rows.lengths]
@@ -272,4 +275,11 @@ def _segments(i: int, y: Any) -> list[tuple[Any, Any, Any]]:
         set(found)  # all of them have a hash
     except (TypeError, ValueError):
         raise SampleError.of(i, ": y must be a list of segments (begin, end, label).") from None
+    text = next((str(own) for a, b, _ in found for own in (a, b) if isinstance(own, str)), None)
+    if text is not None:
+        raise SampleError.of(
+            i,
+            f": y has a segment that begins or ends at the text {text!r}, expected an integer;"
+            " numpy makes texts of numbers beside labels: give a list of tuples.",
+        )
     return [(a, b, k.item() if isinstance(k, np.generic) else k) for a, b, k in found]

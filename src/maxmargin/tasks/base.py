@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from maxmargin.result import Result
 from maxmargin.solvers import Solver
 from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import LaidOutRows
+
+logger = logging.getLogger("maxmargin")
 
 #: options of a task that are its model's, too
 _SHARED = ("tol", "max_epochs", "random_state", "verbose", "n_jobs", "engine", "warm_start",
@@ -212,6 +215,14 @@ class StructureTask(Task):
         found = copy(self)
         found.__dict__.update(learned, model_=model)
         return found
+
+    @staticmethod
+    def _count_samples(learned: int, given: int, limit: str) -> dict[str, int]:
+        """What `fit` tells of samples that are left out. limit : the option that bounds them."""
+        if learned < given:
+            text = "learned from %d of %d samples; the others are beyond %s, or have no parts"
+            logger.info(text, learned, given, limit)
+        return {"n_learned_": learned, "n_given_": given}
 
     def _fit_model(
         self,

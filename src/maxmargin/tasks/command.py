@@ -140,6 +140,10 @@ class TaskCommand(ABC):
         """The same of validation and test data, which may have files of options of their own."""
         return self.read(paths, options)
 
+    def check_held_out(self, data: Data, held_out: Data, name: str) -> None:
+        """Fail before training if columns of held-out data are others; name : of a file of them."""
+        return
+
     @abstractmethod
     def estimator(self, options: Mapping[str, Any]) -> Any:
         """An estimator, not fitted, with the task's own options."""

@@ -82,6 +82,7 @@ class Drawing(TypedDict, total=False):
       picture, if there is one: the colours of the first map's places, 3 bytes each, packed
       alike.
 
+    legend, if it is there, tells what colours mean in place of what reports say of the kind.
     Always there: title, errors (how many), and truth_known; without a truth, `truth`, `sure` and
     `possible` are empty.
     """
@@ -90,6 +91,7 @@ class Drawing(TypedDict, total=False):
     title: str
     errors: int
     truth_known: bool
+    legend: str
     tokens: list[str]
     depth: list[int]
     truth: list[Any]

@@ -67,10 +67,47 @@ def check_names(X: Any, known: Sequence[str] | None, of_edges: bool = False) -> 
             raise SampleError.of(i, f": {_difference(names, expected, 'fit')} {hint}")
 
 
+def check_cost_names(
+    name: str, found: Sequence[str] | None, known: Sequence[str] | None, where: str = "fit"
+) -> None:
+    """Raise ValueError if columns of costs or decisions are others, or in another order.
+
+    found, known : names of columns; nothing is checked if either is None or empty.
+    """
+    if found is None or known is None or not len(found) or not len(known):
+        return
+    if tuple(found) != tuple(known):
+        difference = _difference(tuple(found), tuple(known), where)
+        raise ValueError(
+            f"{name}: {difference} Parts are told by their place: give the same columns in the same"
+            " order, or none of them a name."
+        )
+
+
 def check_known_names(attribute: str, names: np.ndarray, count: int) -> None:
     """Raise ValueError unless names, from a model file, are those of `count` features."""
     if names.shape != (count,) or not all(isinstance(name, str) for name in names.tolist()):
         raise ValueError(f"{attribute} are not the names of {count} features")
+
+
+def check_same_order(X: Any, others: dict[str, Any]) -> None:
+    """Raise ValueError if data frames or series have the index of X in another order.
+
+    others : by the names of their arguments. Rows are told by their place, not by the index.
+    """
+    for name, own in others.items():
+        if not (hasattr(X, "iloc") and hasattr(own, "iloc") and len(X) == len(own)):
+            continue
+        rows, index = X.index, own.index
+        differ = np.asarray(index != rows)
+        if differ.any() and rows.is_unique and set(index) == set(rows):
+            i = int(np.flatnonzero(differ)[0])
+            raise SampleError.of(
+                i,
+                f": its index in {name} is {index[i]!r}, but in X it is {rows[i]!r}, and {name} has"
+                f" the index of X in another order. Give {name}.loc[X.index], or"
+                f" {name}.to_numpy() if rows are in the same order after all.",
+            )
 
 
 def _names_of_samples(X: Any, of_edges: bool) -> list[tuple[int, Names | None]]:

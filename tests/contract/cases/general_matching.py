@@ -45,7 +45,8 @@ def general_matching():
     """Pairs of six nodes, learned from their differences."""
     rng = np.random.default_rng(4)
     structure, layout = GeneralMatching(), complete(6)
-    X = [rng.normal(size=(6, 6, 3)) for _ in range(20)]
+    above = np.triu(np.ones((6, 6)), 1)[:, :, None]
+    X = [rng.normal(size=(6, 6, 3)) * above for _ in range(20)]
     rows, columns = layout.edges.T
     y = []
     for x in X:

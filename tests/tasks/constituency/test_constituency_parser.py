@@ -343,3 +343,20 @@ def test_trees_of_other_sentences_are_refused():
     trees = ["(NP (DT the) (NN cat))", "(S (NNS birds) (VB sing))"]
     with pytest.raises(SampleError, match="sentence 0, token 0: 'the', but its tree has 'birds'"):
         ConstituencyParser().fit(sentences, trees[::-1])
+
+
+def test_trees_of_two_other_sentences_are_warned_of():
+    words = [("red", "cats", "sleep"), ("old", "dogs", "bark"), ("wet", "fish", "swim")] * 3
+    sentences = [list(zip(own, ["JJ", "NNS", "VBP"], strict=True)) for own in words]
+    trees = [f"(S (NP (JJ {a}) (NNS {b})) (VP (VBP {c})))" for a, b, c in words]
+    parser = ConstituencyParser(max_epochs=1, tol=1.0, guided=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="sentence")
+        parser.fit(sentences, trees)
+    trees[1], trees[2] = trees[2], trees[1]
+    with pytest.warns(
+        UserWarning, match="sentence 1, token 0: 'old', but its tree has 'wet'.* 2 s"
+    ):
+        parser.fit(sentences, trees)
+    with pytest.raises(SampleError, match="sentence 0, token 0: 'red', but its tree has 'old'"):
+        parser.fit(sentences, trees[2:] + trees[:2])

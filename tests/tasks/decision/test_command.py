@@ -10,7 +10,7 @@ from maxmargin.cli.main import main
 from maxmargin.formats.tables import read_table
 from maxmargin.structures import Knapsack, ShortestPath, SpanningTree
 from maxmargin.tasks.decision.command import DecisionCommand
-from maxmargin.tasks.decision.structures import grid_edges, grid_size, parse_structure
+from maxmargin.tasks.decision.structures import HELP, grid_edges, grid_size, parse_structure
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -60,7 +60,10 @@ def test_a_run_has_the_model_of_the_estimator(run, capsys):
     with np.load(run / "out.npz") as arrays:
         np.testing.assert_allclose(arrays["costs"], expected.predict_costs(X[60:]))
     assert main(["report", str(run / "run"), "--out", str(run / "report.html")]) == 0
-    assert "Instances, worst first" in (run / "report.html").read_text()
+    report = (run / "report.html").read_text()
+    assert "Instances, worst first" in report
+    assert "orange what only the decision uses" in report
+    assert "foreground" not in report
 
 
 def test_values_of_items_in_arrays(tmp_path, capsys):
@@ -99,6 +102,14 @@ def test_structures_are_named_as_they_are_built(tmp_path):
     assert grid_size(path) is None
     assert len(grid_edges(5, 5)) == 40
     assert grid_edges(2, 3).tolist() == [[0, 1], [1, 2], [0, 3], [1, 4], [2, 5], [3, 4], [4, 5]]
+
+
+def test_the_order_of_edges_is_told(run):
+    edges = ", ".join(f"{a}-{b}" for a, b in grid_edges(3, 3).tolist())
+    assert f"edges {edges} " in HELP
+    tables = DecisionCommand().describe(load(run / "run" / "model.maxmargin"))
+    assert ["edges, in the order of costs", edges] in tables[0]["rows"]
+    assert {row[0] for row in tables[1]["rows"]} >= {"2 (0-3)", "11 (7-8)"}
 
 
 def test_a_letter_in_the_weights_of_a_knapsack_is_named(tmp_path):
@@ -174,6 +185,29 @@ def test_columns_in_another_order_are_refused(run, tmp_path, capsys):
         costs = ["--costs", write(tmp_path / "costs.csv", COSTS[60:])]
         assert main(["evaluate", str(run / "run"), x, *costs, "--json"]) == status
     assert "its features are b, a, c, expected a, b, c, in this order" in capsys.readouterr().err
+
+
+def test_costs_in_another_order_are_refused(tmp_path, capsys):
+    names, x = [f"c{k}" for k in range(12)], write(tmp_path / "x.csv", X, "a,b,c")
+    costs = write(tmp_path / "costs.csv", COSTS, ",".join(names))
+    swapped = write(tmp_path / "swapped.csv", COSTS[:, ::-1], ",".join(names[::-1]))
+    settings = ["--structure", "top-k:3", "--alpha", "0.1", "--quiet"]
+    data = ["--data", x, "--costs", costs]
+    run = str(tmp_path / "run")
+    assert main(["train", "decision", *data, *settings, "--out", run]) == 0
+    assert load(tmp_path / "run" / "model.maxmargin").cost_names_in_.tolist() == names
+    assert main(["evaluate", run, x, "--costs", costs]) == 0
+    assert main(["evaluate", run, x, "--costs", write(tmp_path / "bare.csv", COSTS)]) == 0
+    assert main(["evaluate", run, x, "--costs", swapped]) == 2
+    assert "column 0 is 'c11', expected 'c0'" in capsys.readouterr().err
+    held = ["--validation", x, "--validation-costs", swapped, "--out", str(tmp_path / "other")]
+    assert main(["train", "decision", *data, *settings, *held]) == 2
+    assert "those of the data (column 0 is 'c11', expected 'c0')" in capsys.readouterr().err
+    assert main(["train", "decision", "--data", x, x, "--costs", costs, swapped, *settings,
+                 "--out", str(tmp_path / "two")]) == 2  # fmt: skip
+    assert "swapped.csv: costs: its columns differ from those of the first file" in (
+        capsys.readouterr().err
+    )
 
 
 def test_validation_has_costs_of_its_own(run, tmp_path, capsys):

@@ -79,6 +79,9 @@ def test_what_cannot_be_learned_from_is_counted():
         folder.fit(sequences, structures)
     assert any("3 sequences have pairs" in str(own.message) for own in told)
     assert folder.left_out_.tolist() == [2, 1, 0, 3]
+    good = ["GGGGAAAACCCC"], ["((((....))))"]
+    with pytest.warns(UserWarning, match=r"1 sequence has pairs .*\(the first is sequence 1\)"):
+        RNAFolder(max_epochs=1, tol=10.0).fit([*good[0], sequences[0]], [*good[1], structures[0]])
 
 
 def test_pairs_may_cross():

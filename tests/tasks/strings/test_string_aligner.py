@@ -142,8 +142,12 @@ def test_early_stopping_scores_held_out_pairs():
     assert stopping.best_ > 0.9
 
 
-def test_cells_bound_what_is_learned_from():
+def test_cells_bound_what_is_learned_from(caplog):
+    caplog.set_level("INFO", "maxmargin")
     model = StringAligner(max_cells=200, max_epochs=2, tol=1.0).fit(PAIRS, ALIGNMENTS)
+    assert 0 < model.n_learned_ < model.n_given_ == len(PAIRS)
+    assert f"learned from {model.n_learned_} of {len(PAIRS)} samples" in caplog.text
+    assert "max_cells" in caplog.text
     assert len(model.symbols_) < len(
         {letter for pair in PAIRS for string in pair for letter in string}
     )

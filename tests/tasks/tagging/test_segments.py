@@ -161,10 +161,16 @@ def test_tags_of_no_one_scheme_are_told():
     with pytest.warns(UserWarning, match="those predicted are BIO"):
         model = SequenceTagger(segments=True).fit([["a", "b", "c"]] * 2, [["I-X", "B-Y", "O"]] * 2)
     assert model.predict([["a", "b", "c"]]) == [["B-X", "B-Y", "O"]]
+    tags = [["B-X", "I-X", "O"], ["B-X", "O", "I-Y"], ["B-X", "B-Y", "O"]]
+    words = "BIO, but 1 of 3 not: in sentence 1, token 2 has the tag 'I-Y', where BIO has 'B-Y'"
+    with pytest.warns(UserWarning, match=words):
+        SequenceTagger(segments=True).fit([["a", "b", "c"]] * 3, tags)
 
 
 def test_unknown_tags_of_segments_are_refused():
-    with pytest.raises(TypeError, match=r"sentence 0, token 1: .* All tags must be known"):
+    with pytest.raises(
+        TypeError, match=r"sentence 0, token 1: .* All tags must be known here: leave"
+    ):
         SequenceTagger(segments=True).fit([["a", "b"]], [["B-X", None]])
 
 

@@ -125,7 +125,9 @@ def _read(command: TaskCommand, config: Mapping[str, Any]) -> tuple[Data, Data |
     data = command.read([Path(path) for path in config["data"]], wanted)
     if not config.get("test"):
         return data, None
-    return data, command.read_held_out([Path(path) for path in config["test"]], options)
+    test = command.read_held_out([Path(path) for path in config["test"]], options)
+    command.check_held_out(data, test, str(config["test"][0]))
+    return data, test
 
 
 def _model(

@@ -83,7 +83,9 @@ def drawings_html(
 
 
 def _legend(kind: str, drawings: Sequence[dict[str, Any]]) -> str:
-    own = [drawing for drawing in drawings if drawing.get("kind") == "links"]
+    own = [drawing for drawing in drawings if drawing.get("kind") == kind]
+    if own[0].get("legend"):
+        return str(own[0]["legend"])
     return TRUE_LINKS if kind == "links" and not any(map(_has_possible, own)) else LEGEND[kind]
 
 

@@ -87,6 +87,13 @@ def _evaluations(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: own for name, own in found.items() if own}
 
 
+def _count_samples(summary: Mapping[str, Any]) -> str:
+    """The number of samples, or of those that were learned from: "200 of 300"."""
+    count = summary.get("n_samples")
+    learned = summary.get("n_learned", count)  # runs that are older lack it
+    return format_count(count) if learned == count else f"{learned:,} of {format_count(count)}"
+
+
 def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
     sign, words = STATUS.get(
         str(summary.get("status")), ("◦", str(summary.get("status", "no summary yet")))
@@ -99,9 +106,7 @@ def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
         el("span", f"{sign} {words}", class_=f"badge {kind}"),
         " Trained with ",
         el("b", explained_term(solver)),
-        f" on {format_count(summary.get('n_samples'))} samples"
-        if summary.get("n_samples")
-        else None,
+        f" on {_count_samples(summary)} samples" if summary.get("n_samples") else None,
         f" in {format_seconds(summary.get('seconds'))}"
         if summary.get("seconds") is not None
         else None,
@@ -241,8 +246,8 @@ def _certificate(summary: Mapping[str, Any]) -> Html:
     estimated = "estimated" in str(words)
     meaning = (
         f"The number on the right is the objective of these weights (penalty and {_costs(summary)}"
-        " on the training data), recomputed from all samples. The one on the left is a lower bound"
-        " that"
+        f" on the training data), recomputed from all samples that were learned from"
+        f" ({_count_samples(summary)}). The one on the left is a lower bound that"
         + (
             " was estimated with an oracle that may miss maxima."
             if estimated

@@ -183,6 +183,7 @@ class _Training:
             counts = validation.counts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
+            self.command.check_held_out(data, validation, str(paths[0]))
         _warn_of_same_files(files)
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
@@ -294,6 +295,7 @@ class _Training:
                 "n_project": result.state.n_project,
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
+                "n_learned": getattr(model, "n_learned_", n_samples),
                 "solver": result.state.solver,
                 # where alpha itself says how it is chosen
                 "alpha": getattr(fitted, "alpha_", fitted.alpha) if matters else None,

@@ -23,7 +23,6 @@ from maxmargin.estimators.decision.inputs import (
     Instances,
     as_instances,
     as_points,
-    as_rows,
     check_costs,
     check_decision_layouts,
     count_parts,
@@ -46,6 +45,12 @@ from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
 from maxmargin.structures.decisions.per_instance import PerInstance
 from maxmargin.structures.decisions.selection import Selection
+from maxmargin.validation.feature_names import (
+    check_cost_names,
+    check_known_names,
+    check_same_order,
+    column_names,
+)
 from maxmargin.validation.learned import check_array
 from maxmargin.validation.options import (
     Bounds,
@@ -138,6 +143,9 @@ class DecisionSVM(StructuredSVM):
         Layout of all instances; None if X has the parts of each.
     n_parts_ : int
         Number of parts, where these have weights of their own; else 0.
+    cost_names_in_ : ndarray of shape (n_parts,)
+        Names of the columns of costs or decisions, where `fit` had them in a data frame whose
+        columns are text. Data frames with other columns are refused then.
 
     Notes
     -----
@@ -165,6 +173,7 @@ class DecisionSVM(StructuredSVM):
     scale_: np.ndarray
     layout_: Any
     n_parts_: CountOrZero
+    cost_names_in_: np.ndarray
     _weights_kind: str
     _previous: Any
     _begun: float
@@ -262,7 +271,7 @@ class DecisionSVM(StructuredSVM):
     # -- what is known afterwards ------------------------------------------------------------------
     def _read(self, y: Any, layouts: list[Layout]) -> tuple[list[Any] | None, list[np.ndarray]]:
         """Costs that are to be minimised, if known, and the vectors of the decisions."""
-        known = as_instances(y)
+        known = y if isinstance(y, Instances) else self._known(y)
         if known.costs is None and known.decisions is None:
             raise ValueError("give costs, or decisions=, or both.")
         costs = None
@@ -277,6 +286,12 @@ class DecisionSVM(StructuredSVM):
         made = zip(known.decisions, layouts, strict=True)
         found = [encode_decision(self.structure_, i, *one) for i, one in enumerate(made)]
         return costs, found
+
+    def _known(self, costs: Any, decisions: Any = None) -> Instances:
+        """What users give, if data frames have the columns of fit."""
+        for name, own in (("costs", costs), ("decisions", decisions)):
+            check_cost_names(name, column_names(own), getattr(self, "cost_names_in_", None))
+        return Instances.of(costs, decisions)
 
     def _decide_by_costs(self, costs: list[Any], layouts: list[Layout]) -> list[np.ndarray]:
         """The best decisions; an error where the best output is not a decision."""
@@ -379,7 +394,12 @@ class DecisionSVM(StructuredSVM):
         """
         check_options(self)
         self.__dict__.pop("_weights_kind", None)
-        known = costs if isinstance(costs, Instances) else Instances.of(costs, decisions)
+        names = column_names(decisions if costs is None else costs)
+        self._set_names("cost_names_in_", None if names is None else np.array(names, dtype=object))
+        check_same_order(
+            X, {"costs": costs, "decisions": decisions, "sample_weight": sample_weight}
+        )
+        known = costs if isinstance(costs, Instances) else self._known(costs, decisions)
         if previous is not None and not self.warm_start:
             raise ValueError("previous goes with warm_start=True, by which the last fit is kept.")
         self.cv_loss_ = {}
@@ -577,7 +597,7 @@ class DecisionSVM(StructuredSVM):
             Decisions, 1 for parts that are chosen.
         """
         check_is_fitted(self, "coef_")
-        costs = as_rows(costs)
+        costs = self._known(costs).costs
         if not is_list(costs) or any(np.ndim(own) != 1 for own in costs):
             raise ValueError("costs must be of shape (n_instances, n_parts), or a list of vectors.")
         layouts = [self._layout_of(i, len(own)) for i, own in enumerate(costs)]
@@ -613,6 +633,7 @@ class DecisionSVM(StructuredSVM):
         float
             0 for the best decisions, else negative.
         """
+        check_same_order(X, {"costs": costs, "sample_weight": sample_weight})
         return super().score(X, costs, sample_weight)
 
     def calibrate(
@@ -646,7 +667,8 @@ class DecisionSVM(StructuredSVM):
             The estimator itself.
         """
         check_is_fitted(self, "coef_")
-        made = self._read(Instances.of(costs, decisions), self._layouts(*self._check_X(X)))[1]
+        check_same_order(X, {"costs": costs, "decisions": decisions})
+        made = self._read(self._known(costs, decisions), self._layouts(*self._check_X(X)))[1]
         return super().calibrate(
             X, made, node_weight, method=method, n_draws=n_draws, random_state=random_state
         )
@@ -681,5 +703,8 @@ class DecisionSVM(StructuredSVM):
         check_array("prior_", self.prior_, shape=(size,))
         check_array("mean_", self.mean_, shape=(columns,))
         check_array("scale_", self.scale_, shape=(columns,), low=np.nextafter(0, 1))
+        if hasattr(self, "cost_names_in_"):
+            names = self.cost_names_in_
+            check_known_names("cost_names_in_", names, self.n_parts_ or names.size)
         if not isinstance(self.feature_map_, DecisionFeatures):
             raise ValueError("feature_map_ is not a DecisionFeatures")

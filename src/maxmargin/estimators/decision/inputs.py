@@ -117,7 +117,7 @@ def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
             vector = np.asarray(own, dtype=float) if np.isrealobj(own) else None
         except (TypeError, ValueError):
             vector = None
-        if vector is None or np.ma.is_masked(own):
+        if vector is None or _has_text(own) or np.ma.is_masked(own):
             raise SampleError.of(i, ": its costs are not numbers.")
         if vector.shape != (count,):
             raise SampleError.of(
@@ -128,6 +128,13 @@ def check_costs(costs: Any, counts: Sequence[int]) -> list[np.ndarray]:
             raise SampleError.of(i, f": the cost of part {p} is {vector[p]}; costs must be finite.")
         found.append(vector)
     return found
+
+
+def _has_text(values: Any) -> bool:
+    array = np.asarray(values)
+    return array.dtype.kind in "SU" or (
+        array.dtype == object and any(isinstance(own, str | bytes) for own in array.flat)
+    )
 
 
 def check_decision_layouts(given: Sequence[Any], counts: Sequence[int]) -> list[Layout]:

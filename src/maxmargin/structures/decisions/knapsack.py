@@ -62,13 +62,15 @@ class Knapsack(Selection):
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
         """Weights of shape (dimensions, m) and a capacity for each dimension, checked."""
         try:
-            weights = np.atleast_2d(np.asarray(self.weights, dtype=float))
-            capacity = np.asarray(self.capacity, dtype=float)
+            weights, capacity = _numbers(self.weights), _numbers(self.capacity)
+            weights = np.atleast_2d(weights)
+            if capacity.ndim and capacity.shape != (len(weights),):
+                raise ValueError(f"capacity has shape {capacity.shape}")
             capacity = np.broadcast_to(capacity, (len(weights),)).copy()
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 "weights must be numbers of shape (m,) or (dimensions, m), capacity one number or"
-                " one for each dimension."
+                f" one for each dimension ({error})."
             ) from None
         if weights.ndim != 2 or not weights.size:
             raise ValueError(f"weights have shape {weights.shape}, expected (dimensions, m).")
@@ -102,6 +104,14 @@ class Knapsack(Selection):
                 more = np.append(z, choice)
                 if not self.why_infeasible(np.pad(more, (0, count - len(more))), layout):
                     stack.append(more)
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Values as floats; texts are no numbers."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "biufO":
+        raise TypeError(f"found {found.dtype.name}")
+    return found.astype(np.float64)
 
 
 class TableOracle(CompiledOracle):

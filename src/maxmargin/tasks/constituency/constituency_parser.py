@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
@@ -420,16 +421,26 @@ def check_trees(trees: Any, words: list[list[tuple[str, str]]]) -> list[Any]:
 
 
 def _compare_words(trees: list[Any], words: list[list[tuple[str, str]]]) -> None:
-    """Fail if most words of the trees are others than those of the sentences."""
-    same, first = [], None
+    """Fail if most words of the trees are others than those of the sentences.
+
+    Warn if those of some sentences are; some words may be written otherwise, such as brackets.
+    """
+    n_words, n_same, swapped = 0, 0, []
     for i, (tree, own) in enumerate(zip(trees, words, strict=True)):
-        for t, ((leaf, _), token) in enumerate(zip(tree.words() if own else [], own, strict=True)):
-            same.append(leaf.lower() == token[0].lower())
-            if not same[-1] and first is None:
-                first = i, f", token {t}: {token[0]!r}, but its tree has {leaf!r} there"
-    if first is not None and sum(same) < 0.5 * len(same):
-        text = f"{first[1]}, and most other words differ, too. Give each sentence its own tree."
-        raise SampleError.of(first[0], text, noun="sentence")
+        pairs = list(zip(tree.words() if own else [], own, strict=True))
+        other = [t for t, (leaf, token) in enumerate(pairs) if leaf[0].lower() != token[0].lower()]
+        n_words, n_same = n_words + len(own), n_same + len(own) - len(other)
+        if len(other) > 0.5 * len(own):
+            (leaf, _), token = pairs[other[0]]
+            text = f", token {other[0]}: {token[0]!r}, but its tree has {leaf!r} there, and most"
+            text += " other words differ, too. Give each sentence its own tree."
+            swapped.append((SampleError.of(i, text, noun="sentence"), len(other)))
+    if n_same < 0.5 * n_words:
+        raise swapped[0][0]
+    errors = [error for error, count in swapped if count > 1]  # one may be a bracket
+    if errors:
+        more = f" There are {len(errors)} such sentences." if len(errors) > 1 else ""
+        warnings.warn(f"{errors[0]}{more}", UserWarning, stacklevel=4)
 
 
 def _learn_labels(spans: list[Any], min_chain_count: int) -> list[str]:

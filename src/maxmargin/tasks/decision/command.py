@@ -20,9 +20,15 @@ from maxmargin.tasks.decision.structures import HELP, grid_edges, grid_size, par
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.link_documents import make_metric
 from maxmargin.tasks.segmentation.pictures import image_map
+from maxmargin.validation.feature_names import check_cost_names
 
 #: parts that a drawing shows at most
 _MOST_PARTS = 60
+#: of paths on a grid
+_LEGEND = (
+    "Blue is what the decision and the best path have in common, orange what only the decision"
+    " uses, yellow what only the best path uses; the rest of the grid is grey."
+)
 
 
 class Outcome(NamedTuple):
@@ -110,18 +116,22 @@ class DecisionCommand(TaskCommand):
         if named and len(named) != len(paths):
             raise ValueError(f"{len(paths)} data files, but {len(named)} files of costs.")
         found = [read_instances(path) for path in paths]
-        costs = read_costs(named) if named else [own.costs for own in found]
-        for path, (X, _, names), own in zip(paths, found, costs, strict=True):
+        given = read_costs(named) if named else [(own.costs, own.cost_names) for own in found]
+        costs = [own for own, _ in given]
+        for path, (X, _, names, _), own in zip(paths, found, costs, strict=True):
             if own is not None and len(own) != len(X):
                 raise ValueError(f"{path}: {len(X)} instances, but {len(own)} rows of costs.")
             if X.shape[1:] != found[0].X.shape[1:]:
                 raise ValueError(f"{path}: {X.shape[-1]} features, files before have others.")
             _check_names(path, names, found[0].names)
+        for path, (_, names) in zip(named or paths, given, strict=True):
+            check_cost_names(f"{path}: costs", names, given[0][1], "the first file")
         known = [own for own in costs if own is not None]
         if (known and len({own.shape[1] for own in known}) > 1) or 0 < len(known) < len(costs):
             raise ValueError("files have costs of different numbers of parts, or none.")
         X = np.concatenate([own.X for own in found])
-        return _data(X, np.concatenate(known) if known else None, found[0].names)
+        stacked = np.concatenate(known) if known else None
+        return _data(X, stacked, found[0].names, given[0][1])
 
     def read_held_out(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         found = self.read(paths, {**options, "costs": options.get("validation-costs")})
@@ -132,11 +142,18 @@ class DecisionCommand(TaskCommand):
             )
         return found
 
+    def check_held_out(self, data: Data, held_out: Data, name: str) -> None:
+        _check_names(name, held_out.extra["features"], data.extra["features"])
+        own, known = held_out.extra["costs"], data.extra["costs"]
+        check_cost_names(f"{name}: costs", own, known, "the data")
+
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         self.check_truth(data, "data")
         super().fit(model, data, folder)
         if data.extra.get("features"):
             model.feature_names_in_ = np.array(data.extra["features"], dtype=object)
+        if data.extra["costs"]:
+            model.cost_names_in_ = np.array(data.extra["costs"], dtype=object)
 
     def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
         if not options["structure"]:
@@ -151,7 +168,8 @@ class DecisionCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         which = np.asarray(indices, dtype=np.int64)
         outputs = None if data.outputs is None else np.asarray(data.outputs)[which]
-        return _data(np.asarray(data.inputs)[which], outputs, data.extra.get("features", ()))
+        extra = data.extra
+        return _data(np.asarray(data.inputs)[which], outputs, extra["features"], extra["costs"])
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"features": int(np.shape(sample)[-1])}
@@ -164,7 +182,7 @@ class DecisionCommand(TaskCommand):
             write = "npz" if ".npz" in Path(str(getattr(sink, "name", ""))).name else "text"
         count, kept = 0, []
         for source in sources:
-            X, _, names = read_instances(source)
+            X, _, names, _ = read_instances(source)
             _check_names(name_of(source), names, getattr(model, "feature_names_in_", ()))
             decisions = model.predict(X)
             count += len(decisions)
@@ -181,8 +199,8 @@ class DecisionCommand(TaskCommand):
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
-        names = data.extra.get("features", ())
-        _check_names("data", names, getattr(model, "feature_names_in_", ()))
+        _check_names("data", data.extra["features"], getattr(model, "feature_names_in_", ()))
+        check_cost_names("costs", data.extra["costs"], getattr(model, "cost_names_in_", ()))
         found = _compare(model, data)
         order = np.argsort(-found.lost, kind="stable").tolist()
         total = float(np.abs(found.least).sum())
@@ -221,17 +239,23 @@ class DecisionCommand(TaskCommand):
     def describe(self, model: Any) -> list[Table]:
         slopes, constants = np.atleast_2d(model.cost_coef_), np.atleast_1d(model.intercept_)
         names = getattr(model, "feature_names_in_", range(slopes.shape[1]))
+        edges = _edge_names(model)
         order = np.argsort(-np.abs(slopes * model.scale_), axis=None, kind="stable")[:50]
         rows = []
         for place in order.tolist():
             part, k = divmod(place, slopes.shape[1])
-            rows.append([part if model.n_parts_ else "all", str(names[k]), float(slopes[part, k])])
+            part_name = f"{part} ({edges[part]})" if edges else part
+            name = part_name if model.n_parts_ else "all"
+            rows.append([name, str(names[k]), float(slopes[part, k])])
         chosen = [
             ["structure", type(model.structure_).__name__],
             ["sense", model.sense],
             ["penalty", f"{model.alpha_:.4g}"],
             ["mean of constant costs", f"{constants.mean():.4g}"],
         ]
+        if edges:
+            listed = ", ".join(edges[:_MOST_PARTS]) + (" ..." if len(edges) > _MOST_PARTS else "")
+            chosen.append(["edges, in the order of costs", listed])
         return [
             Table(title="The model", columns=["what", "value"], rows=chosen, note=""),
             Table(
@@ -252,11 +276,18 @@ def _check_names(source: Any, names: Sequence[str], known: Sequence[str]) -> Non
         )
 
 
-def _data(X: Any, costs: np.ndarray | None, names: Sequence[str] = ()) -> Data:
+def _edge_names(model: Any) -> list[str]:
+    """Node numbers of the edge that each part is, such as "0-1"; [] if parts are not edges."""
+    return [f"{a}-{b}" for a, b in np.asarray(getattr(model.structure_, "edges", ())).tolist()]
+
+
+def _data(
+    X: Any, costs: np.ndarray | None, names: Sequence[str] = (), cost_names: Sequence[str] = ()
+) -> Data:
     counts = {"instances": len(X), "features": int(X.shape[-1])}
     if costs is not None:
         counts["parts"] = int(costs.shape[1])
-    return Data(X, costs, counts, {"features": tuple(names)})  # type: ignore[arg-type]
+    return Data(X, costs, counts, {"features": tuple(names), "costs": tuple(cost_names)})  # type: ignore[arg-type]
 
 
 def _compare(model: Any, data: Data) -> Outcome:
@@ -282,13 +313,14 @@ def _draw(model: Any, found: Outcome, i: int) -> Drawing:
     if size is not None:
         roles = error_roles(*(_on_grid(own, *size) for own in (truth, predicted)))
         area, _ = image_map("path", roles)
-        drawing |= Drawing(kind="areas", maps=[area], labels=["not used", "used"])
+        drawing |= Drawing(kind="areas", maps=[area], labels=["not used", "used"], legend=_LEGEND)
         return drawing
     which = np.flatnonzero(truth | predicted)[:_MOST_PARTS].tolist()
     words = [["no", "yes"][int(own[p])] for own in (truth, predicted) for p in which]
+    edges = _edge_names(model)
     drawing |= Drawing(
         kind="tokens",
-        tokens=[f"part {p}" for p in which],
+        tokens=[f"edge {edges[p]}" if edges else f"part {p}" for p in which],
         truth=words[: len(which)],
         predicted=words[len(which) :],
     )

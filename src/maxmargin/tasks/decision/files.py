@@ -18,11 +18,12 @@ COSTS = "a column for each part, a row for each instance"
 
 
 class Instances(NamedTuple):
-    """What a file holds: features, costs if it has them, and names of the features or ()."""
+    """What a file holds: features, costs if it has them, and names of the columns of both or ()."""
 
     X: np.ndarray
     costs: np.ndarray | None
     names: tuple[str, ...] = ()
+    cost_names: tuple[str, ...] = ()
 
 
 def read_instances(source: Readable) -> Instances:
@@ -49,11 +50,11 @@ def read_instances(source: Readable) -> Instances:
     is_cost = np.array([own.lower().startswith(PREFIX) for own in names] or [False] * rows.shape[1])
     if is_cost.all():
         raise ValueError(f"{name}: all columns are costs; instances need features, too.")
-    known = tuple(np.array(names)[~is_cost].tolist()) if names else ()
-    return Instances(rows[:, ~is_cost], rows[:, is_cost] if is_cost.any() else None, known)
+    known = [tuple(np.array(names)[own].tolist()) if names else () for own in (~is_cost, is_cost)]
+    return Instances(rows[:, ~is_cost], rows[:, is_cost] if is_cost.any() else None, *known)
 
 
-def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
+def read_costs(paths: Sequence[Path]) -> list[tuple[np.ndarray, tuple[str, ...]]]:
     """Read a table of costs from each file.
 
     Parameters
@@ -63,8 +64,8 @@ def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
 
     Returns
     -------
-    list of ndarray of shape (n, parts)
-        Costs.
+    list of (ndarray of shape (n, parts), tuple of str)
+        Costs, and the names of the columns or ().
     """
     found = []
     for path in paths:
@@ -73,8 +74,8 @@ def read_costs(paths: Sequence[Path]) -> list[np.ndarray]:
         arrays = read_npz(path, str(path)) if is_npz else {}
         if is_npz and "costs" not in arrays:
             raise ValueError(f"{path}: array 'costs' is missing; give {COSTS}.")
-        costs = arrays["costs"] if is_npz else read_table(path, str(path)).rows
-        found.append(_checked(costs, f"{path}: costs", (2,)))
+        names, costs = ([], arrays["costs"]) if is_npz else read_table(path, str(path))
+        found.append((_checked(costs, f"{path}: costs", (2,)), tuple(names)))
     return found
 
 

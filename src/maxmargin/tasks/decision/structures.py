@@ -11,10 +11,12 @@ from maxmargin.formats.tables import read_table
 from maxmargin.structures import Knapsack, ShortestPath, SpanningTree, Structure, TopK
 
 HELP = (
-    "shortest-path:HxW, paths right and down a grid from its first node to the last, edges row by"
-    " row, right before down; shortest-path:FILE:S:T, paths from node S to node T by a table of"
-    " edges, tail and head; knapsack:FILE, a row for each dimension: the weights of all items, then"
-    " the capacity; top-k:K, the K best items; spanning-tree:FILE, a table of edges."
+    "shortest-path:HxW, paths right and down a grid from its first node to the last: all edges"
+    " right in a row, then all down from it, then the next row, so that costs of 3x3 are of edges"
+    " 0-1, 1-2, 0-3, 1-4, 2-5, 3-4, 4-5, 3-6, 4-7, 5-8, 6-7, 7-8 (nodes are numbered row by row);"
+    " shortest-path:FILE:S:T, paths from node S to node T by a table of edges, tail and head;"
+    " knapsack:FILE, a row for each dimension: the weights of all items, then the capacity;"
+    " top-k:K, the K best items; spanning-tree:FILE, a table of edges."
 )
 
 

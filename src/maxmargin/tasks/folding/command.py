@@ -30,7 +30,7 @@ class FoldingCommand(TaskCommand):
     data_help = (
         "Sequences with structures, plain or gzip: FASTA with a line of dot-brackets after the"
         " bases, bpseq, or ct. What is before the first _ of a name is its family, by which reports"
-        " tell results apart."
+        " tell results apart, unless each sequence has its own."
     )
     predict_help = (
         "Reads FASTA, or any of the formats for training, and writes the sequences with predicted"
@@ -96,7 +96,7 @@ class FoldingCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        families = [own.name.split("_")[0] for own in data.extra["records"]]
+        families = _families(data.extra["records"])
         report = model.report(data.inputs, data.outputs, families)
         scores, found = report.scores, model.predict(data.inputs)
         return Evaluation(
@@ -116,6 +116,7 @@ class FoldingCommand(TaskCommand):
                     rows=[
                         [name, own.f1, own.precision, own.recall, own.n_samples]
                         for name, own in report.families
+                        if len(report.families) < len(families)  # else they tell nothing
                     ],
                     note="What is learned from a family tells little about other families.",
                 )
@@ -131,7 +132,7 @@ class FoldingCommand(TaskCommand):
         other, close, crossing, sequences = model.left_out_.tolist()
         rows = [
             ["features of loops", f"{model.n_features_in_:,}"],
-            ["sequences learned from, at most", f"{model.max_samples or 'all'}"],
+            ["sequences learned from", _describe_learned(model)],
             ["predicted pairs", "may cross" if model.crossing else "are nested"],
             ["true pairs left out: crossing others", f"{crossing:,}"],
             ["with too few bases between them", f"{close:,}"],
@@ -160,14 +161,23 @@ def _records(file: Any, name: str) -> Iterator[tuple[int, RNARecord]]:
             yield number, record
 
 
+def _families(records: list[RNARecord]) -> list[str]:
+    return [own.name.split("_")[0] for own in records]
+
+
 def _data(records: list[RNARecord]) -> Data:
-    counts = {
-        "sequences": len(records),
-        "bases": sum(len(own.sequence) for own in records),
-        "families": len({own.name.split("_")[0] for own in records}),
-    }
+    counts = {"sequences": len(records), "bases": sum(len(own.sequence) for own in records)}
+    families = len(set(_families(records)))
+    if families < len(records):
+        counts["families"] = families
     inputs, outputs = [own.sequence for own in records], [own.structure for own in records]
     return Data(inputs, outputs, counts, {"records": records})
+
+
+def _describe_learned(model: Any) -> str:
+    if not hasattr(model, "n_learned_"):  # of a file that is older
+        return f"at most {model.max_samples}" if model.max_samples else "all"
+    return f"{model.n_learned_:,} of {model.n_given_:,}"
 
 
 def _metric(name: str, value: float, text: str) -> Metric:

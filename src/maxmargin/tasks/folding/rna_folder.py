@@ -99,6 +99,9 @@ class RNAFolder(StructureTask):
     left_out_ : ndarray of shape (4,)
         Numbers of true pairs that were not learned from: not canonical, too close, crossing; and of
         the sequences that have some.
+    n_learned_, n_given_ : int
+        Number of sequences that were learned from, and of those that were given; those beyond
+        `max_samples`, and those that can form no pair, are left out.
     is_exact_ : bool
         Whether predictions are maxima: not if pairs may cross.
 
@@ -111,6 +114,8 @@ class RNAFolder(StructureTask):
 
     model_: Any
     left_out_: np.ndarray
+    n_learned_: CountOrZero
+    n_given_: CountOrZero
     _empty_has_score = True
 
     def __init__(
@@ -171,17 +176,20 @@ class RNAFolder(StructureTask):
         kept = [keep_nested(*own) for own in self._coded(sequences, truth)]
         left_out = add_up(counts for _, counts in kept)
         if left_out.sequences:
-            warnings.warn(str(left_out), UserWarning, stacklevel=2)
+            first = next(i for i, (_, counts) in enumerate(kept) if counts.sequences)
+            warnings.warn(left_out.describe(first), UserWarning, stacklevel=2)
         used = np.flatnonzero(weight > 0).tolist()
         if self.max_samples is not None and len(used) > self.max_samples:
             rng = check_random_state(self.random_state)
             used = draw_diverse([sequences[i] for i in used], used, self.max_samples, rng)
-        model, learned = self._model(), {"left_out_": np.array(left_out, dtype=np.int64)}
+        model = self._model()
+        learned: dict[str, Any] = {"left_out_": np.array(left_out, dtype=np.int64)}
         rows, pairs, some = self._knowing(learned, model)._rows(
             [sequences[i] for i in used], [kept[i][0] for i in used]
         )
         if not some:
             raise ValueError("there are no sequences that can form pairs to learn from.")
+        learned |= self._count_samples(len(some), len(sequences), "max_samples")
         self._fit_model(model, learned, rows, pairs, weight[used][some])
         return self
 

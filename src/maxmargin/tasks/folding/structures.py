@@ -26,11 +26,14 @@ class LeftOut(NamedTuple):
     crossing: int = 0
     sequences: int = 0
 
-    def __str__(self) -> str:
+    def describe(self, first: int) -> str:
+        """In words; first : number of the first of the sequences."""
+        some = f"{self.sequences} sequences have" if self.sequences > 1 else "1 sequence has"
         return (
-            f"{self.sequences} sequences have pairs that are not learned from, because foldings of"
-            f" nested canonical pairs lack such: {self.crossing} cross others, {self.close} have"
-            f" too few bases between them, {self.other} are of bases that cannot pair."
+            f"{some} pairs that are not learned from (the first is sequence {first}), because"
+            f" foldings of nested canonical pairs lack such: pairs that cross others:"
+            f" {self.crossing}, with too few bases between them: {self.close}, of bases that cannot"
+            f" pair: {self.other}."
         )
 
 

@@ -105,6 +105,11 @@ class StringsCommand(TaskCommand):
 
     def describe(self, model: Any) -> list[Table]:
         rows = [
+            *(
+                [["pairs learned from", f"{model.n_learned_:,} of {model.n_given_:,}"]]
+                if hasattr(model, "n_learned_")  # files that are older lack it
+                else []
+            ),
             ["symbols", f"{len(model.symbols_):,}"],
             ["features", f"{model.n_features_in_:,}"],
             ["known similarities", str(model.similarity_ or "none")[:40]],

@@ -112,6 +112,9 @@ class StringAligner(StructureTask):
         Known scores of symbols.
     context_ : bool
         Whether there are features of neighbours, classes and positions.
+    n_learned_, n_given_ : int
+        Number of pairs that were learned from, and of those that were given; those beyond
+        `max_cells`, and those with an empty string, are left out.
 
     Examples
     --------
@@ -123,6 +126,8 @@ class StringAligner(StructureTask):
     """
 
     model_: Any
+    n_learned_: CountOrZero
+    n_given_: CountOrZero
     symbols_: list
     bases_: list
     symbol_classes_: np.ndarray
@@ -188,6 +193,7 @@ class StringAligner(StructureTask):
         links = check_alignments(alignments, pairs)
         weight = check_sample_weight(sample_weight, len(pairs))
         kept = self._choose(pairs)
+        counts = self._count_samples(len(kept), len(pairs), "max_cells")
         pairs, links = [pairs[i] for i in kept], [links[i] for i in kept]
         symbols = list(dict.fromkeys(s for pair in pairs for string in pair for s in string))
         bases = list(dict.fromkeys(map(find_base, symbols)))
@@ -198,7 +204,7 @@ class StringAligner(StructureTask):
         learned: dict[str, Any] = {
             "symbols_": symbols, "bases_": bases, "similarity_": similarity,
             "symbol_classes_": learn_classes(pairs, links, bases),
-            "context_": bool(cells <= _SHORT) if self.context is None else self.context,
+            "context_": bool(cells <= _SHORT) if self.context is None else self.context, **counts,
         }  # fmt: skip
         model = self._make_model(len(pairs), learned["context_"])
         rows, targets, _ = self._knowing(learned, model)._rows(pairs, links)

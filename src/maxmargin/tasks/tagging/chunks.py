@@ -58,13 +58,19 @@ def write_tags(segments: Sequence[Segment], scheme: str = "BIO") -> list[str]:
     return found
 
 
-def find_scheme(tags: Sequence[Sequence[str]], segments: Sequence[list[Segment]]) -> str:
-    """The first of BIO, IOBES and IOB1 in which segments have these tags; "" if none is."""
+def find_scheme(
+    tags: Sequence[Sequence[str]], segments: Sequence[list[Segment]]
+) -> tuple[str, list[int]]:
+    """The one of BIO, IOBES and IOB1 that most sentences have, and those that do not have it."""
+    best, others = "", list(range(len(tags) + 1))
     for scheme in ("BIO", "IOBES", "IOB1"):
-        rows = zip(tags, segments, strict=True)
-        if all(list(own) == write_tags(found, scheme) for own, found in rows):
-            return scheme
-    return ""
+        rows = enumerate(zip(tags, segments, strict=True))
+        wrong = [i for i, (own, found) in rows if list(own) != write_tags(found, scheme)]
+        if len(wrong) < len(others):
+            best, others = scheme, wrong
+        if not others:
+            break
+    return best, others
 
 
 def position_tags(labels: Sequence[str]) -> list[str]:

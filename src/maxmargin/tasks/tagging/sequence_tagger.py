@@ -266,18 +266,23 @@ class SequenceTagger(Task):
         segments = [list_segments(i, own) for i, own in enumerate(tags)]
         most = self.max_length or max(b - a for own in segments for a, b, _ in own)
         single = [OUTSIDE] if any(k == OUTSIDE for own in segments for *_, k in own) else []
-        scheme = find_scheme(tags, segments)
-        if not scheme:
+        scheme, others = find_scheme(tags, segments)
+        if others:
+            i = others[0]
+            right = write_tags(segments[i], scheme)
+            t = next(t for t, tag in enumerate(tags[i]) if tag != right[t])
             warnings.warn(
                 "tags are of none of the schemes BIO, IOBES and IOB1 throughout; they are read by"
-                " the rules of conlleval, and those predicted are BIO.",
+                " the rules of conlleval, and those predicted are BIO. Most sentences are"
+                f" {scheme}, but {len(others)} of {len(tags)} not: in sentence {i}, token {t} has"
+                f" the tag {tags[i][t]!r}, where {scheme} has {right[t]!r}.",
                 UserWarning,
                 stacklevel=3,
             )
         return SegmentSVM(max_length=most, single=single), {
             "texts_": SegmentTexts.learn(sentences, segments, most),
             "gazetteer_": {name: list(own) for name, own in (self.gazetteer or {}).items()},
-            "scheme_": scheme or "BIO",
+            "scheme_": "BIO" if others else scheme,
         }
 
     def _make_model(

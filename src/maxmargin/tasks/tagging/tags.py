@@ -61,7 +61,12 @@ def check_tags(
         row = next(r for r, tag in enumerate(flat) if kinds.get(type(tag), wanted) != wanted)
         i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
-        hint = " All tags must be known here." if flat[row] is None and not partial else ""
+        hint = ""
+        if flat[row] is None and not partial:
+            hint = (
+                " All tags must be known here: leave the sentence out, or train with"
+                " segments=False, which takes None."
+            )
         hint = " Tags that are unknown are None." if partial and flat[row] != flat[row] else hint
         raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.{hint}")
     return tags, learn_classes(np.array(known))[0].tolist()

@@ -257,7 +257,7 @@ def chain_predict(path, rng):
 
 def letters(path, rng):
     data = find_task_command("chain").read([path], {"folds": one_of(rng, (), ("0",))})
-    assert data.extra["image"] == (16, 8)
+    assert data.details["image"] == (16, 8)
 
 
 def matching_arrays(rng):

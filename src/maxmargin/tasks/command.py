@@ -72,13 +72,13 @@ class Data:
     """Samples as the task command's estimator takes them.
 
     outputs : None where files hold none. counts : what to tell people, e.g. {"sentences": 8936}.
-    extra : what else the task command's own `fit` needs.
+    details : what else the task command's own `fit` needs.
     """
 
     inputs: Sequence[Any]
     outputs: Sequence[Any] | None
     counts: dict[str, Any] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -205,7 +205,7 @@ class TaskCommand(ABC):
         tokens, n = sum(map(len, data.outputs)), len(known)
         # the truth, the state and the answers: label parts and a table of pairs a sample
         need, free = 24.0 * (tokens * n + len(data) * n**2), available_bytes()
-        need *= data.extra.get("share", 1.0)
+        need *= data.details.get("share", 1.0)
         if n <= MOST_LABELS and need <= free:
             return
         what, question = self.labels

@@ -111,16 +111,16 @@ def test_sentences_that_a_naacl_file_leaves_out_are_text(command, files, tmp_pat
     assert data.inputs == [everything.inputs[2], everything.inputs[6]]
     assert data.outputs == [({(0, 1)}, {(0, 1), (1, 0)}), ({(0, 1)}, {(0, 1)})]
     assert data.counts["pairs without links"] == 28
-    text = list(data.extra["text"])
+    text = list(data.details["text"])
     assert len(text) == 28
     assert text == [pair for s, pair in enumerate(everything.inputs) if s not in (2, 6)]
 
 
 def test_all_text_serves_where_every_pair_has_links(command, files):
     data = command.read(files.hand, {})
-    assert list(data.extra["text"]) == data.inputs
+    assert list(data.details["text"]) == data.inputs
     more = command.read(files.hand, {"parallel": files.parallel})
-    assert len(list(more.extra["text"])) == 300
+    assert len(list(more.details["text"])) == 300
 
 
 def test_wrapped_and_packed_sentences(command, tmp_path):
@@ -532,7 +532,7 @@ def test_hansards_with_and_without_links(command, data_dir):
     learned_rate = command.evaluate(learned, test)["error"]
     assert learned_rate < agreed_rate
     by_hand = command.read(train, {"parallel": text})
-    by_hand.extra["statistics"] = learned.statistics_
+    by_hand.details["statistics"] = learned.statistics_
     taught = command.estimator({"stem-length": 0})
     command.fit(taught, by_hand)
     assert command.evaluate(taught, test)["error"] < learned_rate

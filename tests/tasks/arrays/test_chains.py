@@ -232,7 +232,7 @@ def test_letters(data_dir):
     path = data_dir / "ocr_letters" / "letter.data.gz"
     data = COMMAND.read([path], {"folds": ("0",)})
     assert data.counts == {"sequences": 626, "rows": 4617, "features": 128, "labels": 26}
-    assert data.extra["image"] == (16, 8)
+    assert data.details["image"] == (16, 8)
     letters = COMMAND.estimator({}).set_params(max_epochs=1, tol=1.0)
     COMMAND.fit(letters, COMMAND.take(data, range(100)))
     drawing = COMMAND.evaluate(letters, data, shown=1)["drawings"][0]

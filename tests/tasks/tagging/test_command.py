@@ -78,7 +78,7 @@ def test_the_last_column_is_the_tag_and_the_others_are_features(tmp_path):
 def test_columns_may_be_chosen_and_keep_their_names(tmp_path, options, token, first, names):
     data = COMMAND.read([written(tmp_path, TRAIN)], options)
     assert (data.inputs[0][0], data.outputs[0][0]) == (token, first)
-    assert data.extra["columns"] == names
+    assert data.details["columns"] == names
     model = COMMAND.estimator(options).set_params(max_epochs=1, tol=10.0)
     COMMAND.fit(model, data)
     assert model.features_.columns_ == names
@@ -92,7 +92,7 @@ def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
         [written(tmp_path, text)], {"columns": ["form", "lemma"], "tag-column": "deprel"}
     )
     assert (data.inputs, data.outputs) == ([[("go", "go")]], [["root"]])
-    assert data.extra["columns"] == ["form", "lemma"]
+    assert data.details["columns"] == ["form", "lemma"]
 
 
 @pytest.mark.parametrize(

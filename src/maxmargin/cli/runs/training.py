@@ -240,8 +240,8 @@ class _Training:
         ]
         prepared = path / "prepared"
         prepared.mkdir(exist_ok=True)
-        names = data.extra.get("names", ())
-        with name_samples(names, () if validation is None else validation.extra.get("names", ())):
+        names = data.details.get("names", ())
+        with name_samples(names, () if validation is None else validation.details.get("names", ())):
             self.command.fit(self.model, data, prepared)
         with suppress(OSError):  # most tasks keep nothing there
             prepared.rmdir()

@@ -178,8 +178,8 @@ class AlignmentCommand(TaskCommand):
         if other is not None and other < len(kept):
             skip = frozenset()  # too little text without links: all of it
         text = Text(((source, target), *parallel), encoding, skip)
-        extra = {"text": text, "known": options["statistics"]}
-        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], counts, extra)
+        details = {"text": text, "known": options["statistics"]}
+        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], counts, details)
         data.counts = _counted(data)
         return data
 
@@ -225,7 +225,7 @@ class AlignmentCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         """Some of the pairs; text and statistics are shared with the data that they come from."""
         outputs = None if data.outputs is None else [data.outputs[s] for s in indices]
-        part = Data([data.inputs[s] for s in indices], outputs, data.counts, data.extra)
+        part = Data([data.inputs[s] for s in indices], outputs, data.counts, data.details)
         part.counts = _counted(part)
         return part
 
@@ -248,12 +248,12 @@ class AlignmentCommand(TaskCommand):
         )
 
     def fit(self, model: WordAligner, data: Data, folder: Path | None = None) -> None:
-        """Fit statistics of the text, unless data.extra or the folder has them, then the weights.
+        """Fit statistics of the text, unless data.details or the folder has them, then the weights.
 
         Data without links are given those of the directed models (`data.outputs`).
         """
         self.prepare(model, data, folder)
-        model.fit(data.inputs, data.outputs, parallel=data.extra["statistics"])
+        model.fit(data.inputs, data.outputs, parallel=data.details["statistics"])
 
     def prepare(self, model: WordAligner, data: Data, folder: Path | None = None) -> None:
         """Statistics of the text, and links by its models where there are none by hand."""
@@ -262,13 +262,13 @@ class AlignmentCommand(TaskCommand):
     def statistics(
         self, model: WordAligner, data: Data, folder: Path | None = None
     ) -> WordStatistics:
-        """Statistics of the text of `data`, fitted once; kept in data.extra and in the folder."""
+        """Statistics of the text of `data`, fitted once; kept in data.details and in the folder."""
         wanted = model.statistics or WordStatistics()
-        found = data.extra.get("statistics")
+        found = data.details.get("statistics")
         path = None if folder is None else Path(folder) / STATISTICS
         kept = path is not None and path.exists()
-        if found is None and data.extra.get("known") is not None:
-            data.extra["statistics"] = found = self._known(data.extra["known"], wanted)
+        if found is None and data.details.get("known") is not None:
+            data.details["statistics"] = found = self._known(data.details["known"], wanted)
         if found is None and path is not None and kept:
             try:
                 found = load(path)
@@ -279,16 +279,16 @@ class AlignmentCommand(TaskCommand):
             log.info("learning statistics of words from text without links")
             found = WordStatistics(**_options(wanted))
             found.set_params(verbose=model.verbose, n_jobs=model.n_jobs)
-            found.fit(data.extra["text"])
+            found.fit(data.details["text"])
             found.set_params(verbose=0, n_jobs=None)  # the same model, however it was made
         if not isinstance(found, WordStatistics) or _options(found) != _options(wanted):
             raise ValueError(
                 f"{path if kept else 'data'}: the statistics of words were made with other options;"
                 " delete them, or use another folder."
             )
-        if path is not None and not kept and "statistics" not in data.extra:
+        if path is not None and not kept and "statistics" not in data.details:
             save(found, path)
-        data.extra["statistics"] = found
+        data.details["statistics"] = found
         return found
 
     def _known(self, place: Path, wanted: WordStatistics) -> WordStatistics:

@@ -29,13 +29,13 @@ class Samples:
         As the estimator takes them.
     outputs : sequence or None
         None if the file has none.
-    extra : dict
+    details : dict
         What else is known: "fold" and "image" of sequences, "names" of all labels.
     """
 
     inputs: Any
     outputs: Any = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 def select_folds(found: Samples, folds: Sequence[str], name: str, hint: str) -> Samples:
@@ -55,7 +55,7 @@ def select_folds(found: Samples, folds: Sequence[str], name: str, hint: str) -> 
     Samples
         Those of the folds, in their order.
     """
-    wanted, fold = _parse_ranges(folds), found.extra.pop("fold", None)
+    wanted, fold = _parse_ranges(folds), found.details.pop("fold", None)
     if not wanted:
         return found
     if fold is None:
@@ -71,7 +71,7 @@ def select_folds(found: Samples, folds: Sequence[str], name: str, hint: str) -> 
         there = ", ".join(map(str, np.unique(fold)[:20].tolist()))
         raise ValueError(f"{name}: no sequence is in the folds asked for; there are {there}.")
     outputs = None if found.outputs is None else [found.outputs[i] for i in rows]
-    return Samples([found.inputs[i] for i in rows], outputs, found.extra)
+    return Samples([found.inputs[i] for i in rows], outputs, found.details)
 
 
 def _parse_ranges(folds: Sequence[str]) -> list[tuple[int, int]]:

@@ -128,12 +128,12 @@ class ChainCommand(LabelTask):
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         data = super().read(paths, options)
         size = samples.parse_image_size(options.get("image") or "", data.inputs[0].shape[1])
-        data.extra["image"] = size or data.extra.get("image")
+        data.details["image"] = size or data.details.get("image")
         return data
 
     def build(self, found: Contents, options: Mapping[str, Any]) -> Samples:
-        extra = {"fold": found.values.get("fold")}
-        return Samples(found.split("X", "rows"), found.split_labels("y", "rows"), extra)
+        details = {"fold": found.values.get("fold")}
+        return Samples(found.split("X", "rows"), found.split_labels("y", "rows"), details)
 
     def read_text(self, source: BinaryIO | Path, name: str, model: Any) -> Samples:
         if isinstance(source, Path):
@@ -148,8 +148,8 @@ class ChainCommand(LabelTask):
             except ValueError as error:
                 note = "not an .npz file, so it was read as letter.data"
                 raise ValueError(f"{error} ({note})") from error
-        extra = {"fold": letters.fold, "image": tuple(letters.image_shape)}
-        return Samples(letters.X, letters.y, extra)
+        details = {"fold": letters.fold, "image": tuple(letters.image_shape)}
+        return Samples(letters.X, letters.y, details)
 
     def select(self, found: Samples, options: Mapping[str, Any], name: str) -> Samples:
         return samples.select_folds(found, options["folds"], name, self.arrays[-1].hint)
@@ -167,7 +167,7 @@ class ChainCommand(LabelTask):
     def draw(
         self, data: Data, i: int, errors: int, truth: list[str], predicted: list[str]
     ) -> Drawing:
-        rows, size = data.inputs[i], data.extra.get("image")
+        rows, size = data.inputs[i], data.details.get("image")
         return reports.draw_images(f"Sequence {i + 1}", errors, truth, predicted, rows, size)
 
     def describe(self, model: Any) -> list[Table]:
@@ -514,8 +514,8 @@ class MultiLabelCommand(ArrayTask):
         width = max(own.matrix.shape[1] for own in rows)
         matrix = sparse.vstack([own.widened(width).matrix for own in rows], format="csr")
         sets = [labels for own in files for labels in own.outputs]
-        names = sorted({name for own in files for name in own.extra["names"]}, key=_sort_key)
-        return Data(TextRows(matrix, rows[0].open), sets, extra={"names": names})
+        names = sorted({name for own in files for name in own.details["names"]}, key=_sort_key)
+        return Data(TextRows(matrix, rows[0].open), sets, details={"names": names})
 
     def take_inputs(self, inputs: Any, indices: Sequence[int]) -> Any:
         return inputs[np.asarray(indices, dtype=np.int64)]
@@ -526,7 +526,7 @@ class MultiLabelCommand(ArrayTask):
         return {
             "samples": len(rows),
             "features": int(rows.matrix.shape[1]),
-            "labels": len(data.extra["names"]),
+            "labels": len(data.details["names"]),
             "labels per sample": round(float(np.mean(sizes)), 3) if sizes else 0.0,
         }
 

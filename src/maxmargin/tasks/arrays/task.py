@@ -158,11 +158,11 @@ class ArrayTask(TaskCommand):
         outputs = None
         if files[0].outputs is not None:
             outputs = [output for own in files for output in own.outputs]
-        return Data(inputs, outputs, extra=files[-1].extra)
+        return Data(inputs, outputs, details=files[-1].details)
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         outputs = None if data.outputs is None else [data.outputs[i] for i in indices]
-        found = Data(self.take_inputs(data.inputs, indices), outputs, extra=data.extra)
+        found = Data(self.take_inputs(data.inputs, indices), outputs, details=data.details)
         found.counts = data.counts | self.count(found)
         return found
 

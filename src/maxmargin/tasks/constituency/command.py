@@ -61,7 +61,7 @@ class ConstituencyCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        lists = data.outputs, data.extra["names"]
+        lists = data.outputs, data.details["names"]
         return _data(*([own[i] for i in indices] for own in lists))
 
     def predict(
@@ -78,7 +78,7 @@ class ConstituencyCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        with name_samples(data.extra["names"]):
+        with name_samples(data.details["names"]):
             predicted = [parse_tree(tree) for tree in model.predict(data.inputs)]
         scores = bracket_scores(data.outputs, predicted)
         wrong = [
@@ -136,7 +136,7 @@ def _drawing(data: Data, i: int, predicted: Node, errors: int) -> Drawing:
     assert data.outputs is not None
     return Drawing(
         kind="arcs",
-        title=f"{data.extra['names'][i]}: {errors} constituents wrong or missing",
+        title=f"{data.details['names'][i]}: {errors} constituents wrong or missing",
         errors=errors,
         truth_known=True,
         tokens=[form for form, _ in data.inputs[i]],

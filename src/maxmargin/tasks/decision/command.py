@@ -143,17 +143,17 @@ class DecisionCommand(TaskCommand):
         return found
 
     def check_held_out(self, data: Data, held_out: Data, name: str) -> None:
-        _check_names(name, held_out.extra["features"], data.extra["features"])
-        own, known = held_out.extra["costs"], data.extra["costs"]
+        _check_names(name, held_out.details["features"], data.details["features"])
+        own, known = held_out.details["costs"], data.details["costs"]
         check_cost_names(f"{name}: costs", own, known, "the data")
 
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         self.check_truth(data, "data")
         super().fit(model, data, folder)
-        if data.extra.get("features"):
-            model.feature_names_in_ = np.array(data.extra["features"], dtype=object)
-        if data.extra["costs"]:
-            model.cost_names_in_ = np.array(data.extra["costs"], dtype=object)
+        if data.details.get("features"):
+            model.feature_names_in_ = np.array(data.details["features"], dtype=object)
+        if data.details["costs"]:
+            model.cost_names_in_ = np.array(data.details["costs"], dtype=object)
 
     def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
         if not options["structure"]:
@@ -168,8 +168,8 @@ class DecisionCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         which = np.asarray(indices, dtype=np.int64)
         outputs = None if data.outputs is None else np.asarray(data.outputs)[which]
-        extra = data.extra
-        return _data(np.asarray(data.inputs)[which], outputs, extra["features"], extra["costs"])
+        details = data.details
+        return _data(np.asarray(data.inputs)[which], outputs, details["features"], details["costs"])
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"features": int(np.shape(sample)[-1])}
@@ -199,8 +199,8 @@ class DecisionCommand(TaskCommand):
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
-        _check_names("data", data.extra["features"], getattr(model, "feature_names_in_", ()))
-        check_cost_names("costs", data.extra["costs"], getattr(model, "cost_names_in_", ()))
+        _check_names("data", data.details["features"], getattr(model, "feature_names_in_", ()))
+        check_cost_names("costs", data.details["costs"], getattr(model, "cost_names_in_", ()))
         found = _compare(model, data)
         order = np.argsort(-found.lost, kind="stable").tolist()
         total = float(np.abs(found.least).sum())

@@ -76,7 +76,7 @@ class FoldingCommand(TaskCommand):
         )
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
-        return _data([data.extra["records"][i] for i in indices])
+        return _data([data.details["records"][i] for i in indices])
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -96,7 +96,7 @@ class FoldingCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        families = _families(data.extra["records"])
+        families = _families(data.details["records"])
         report = model.report(data.inputs, data.outputs, families)
         scores, found = report.scores, model.predict(data.inputs)
         return Evaluation(

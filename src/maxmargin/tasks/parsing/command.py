@@ -81,7 +81,7 @@ class ParsingCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        lists = data.inputs, data.outputs, data.extra["names"]
+        lists = data.inputs, data.outputs, data.details["names"]
         return _data(*([own[i] for i in indices] for own in lists))
 
     def predict(
@@ -99,7 +99,7 @@ class ParsingCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        with name_samples(data.extra["names"]):
+        with name_samples(data.details["names"]):
             report = model.report(data.inputs, data.outputs)
         scores, drawn = report.scores, report.worst or range(min(len(report.trees), _RIGHT))
         return Evaluation(

@@ -68,7 +68,7 @@ class StringsCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        lists = data.inputs, data.outputs, data.extra["names"]
+        lists = data.inputs, data.outputs, data.details["names"]
         return _data(*([own[i] for i in indices] for own in lists))
 
     def predict(
@@ -83,7 +83,7 @@ class StringsCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        with name_samples(data.extra["names"]):
+        with name_samples(data.details["names"]):
             scores = model.report(data.inputs, data.outputs)
         predicted = model.predict(data.inputs)
         wrong = [len({*a} ^ {*b}) for a, b in zip(data.outputs, predicted, strict=True)]
@@ -146,7 +146,7 @@ def _drawing(data: Data, i: int, predicted: Any, errors: int) -> Drawing:
     source, target = (list(map(str, string)) for string in data.inputs[i])
     return Drawing(
         kind="links",
-        title=f"{data.extra['names'][i]}: {errors} matches wrong or missing",
+        title=f"{data.details['names'][i]}: {errors} matches wrong or missing",
         errors=errors,
         truth_known=True,
         source=source,

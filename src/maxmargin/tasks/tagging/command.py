@@ -180,7 +180,7 @@ class TaggingCommand(TaskCommand):
 
     def fit(self, model: SequenceTagger, data: Data, folder: Path | None = None) -> None:
         """Fit in place, with the names that the columns have in the files."""
-        model.columns = data.extra.get("columns")
+        model.columns = data.details.get("columns")
         try:
             if isinstance(data.inputs, TextShards):
                 model.fit(data.inputs)  # workers read the tags
@@ -210,7 +210,7 @@ class TaggingCommand(TaskCommand):
             )
         inputs = [data.inputs[i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
-        return Data(inputs, outputs, data.counts | _counts(outputs), data.extra)
+        return Data(inputs, outputs, data.counts | _counts(outputs), data.details)
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -254,7 +254,7 @@ class TaggingCommand(TaskCommand):
         )
         if isinstance(data.inputs, TextShards):  # probabilities of one file are enough, and fit
             sentences, tags = data.inputs.read(0)
-            data = Data(sentences, tags, data.counts | _counts(tags), data.extra)
+            data = Data(sentences, tags, data.counts | _counts(tags), data.details)
         return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:

@@ -70,14 +70,14 @@ def test_masks_are_learned(command, case):
     assert (first["maps"][0]["height"], first["maps"][0]["width"]) == (20, 26)
     assert len(json.dumps(first)) < 20_000
     assert len(command.describe(model)[1]["rows"]) == len(model.graphs_.names()[1])
-    assert command.take(data, [1]).extra["names"] == ["p8.png"]
+    assert command.take(data, [1]).details["names"] == ["p8.png"]
 
 
 def test_a_large_image_is_drawn_small(command, case):
     model = case[0]
     image, mask = make_image(3, 150, 250)
     data = command.read([case[2]], {})
-    data.inputs, data.outputs, data.extra["names"] = [image], [mask.astype(np.uint8)], ["<b>"]
+    data.inputs, data.outputs, data.details["names"] = [image], [mask.astype(np.uint8)], ["<b>"]
     (drawing,) = command.evaluate(model, data)["drawings"]
     assert (drawing["maps"][0]["height"], drawing["maps"][0]["width"]) == (76, 128)
     assert len(json.dumps(drawing)) < 60_000
@@ -88,7 +88,7 @@ def test_both_layouts_give_the_same(command, case, tmp_path):
     apart = command.read([case[1]], {})
     for a, b in zip(beside.inputs + beside.outputs, apart.inputs + apart.outputs, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert beside.extra["names"] == [f"p{k}.bmp" for k in range(4)]
+    assert beside.details["names"] == [f"p{k}.bmp" for k in range(4)]
     assert {own.dtype for own in apart.outputs} == {np.dtype(np.uint8)}
 
 
@@ -169,7 +169,7 @@ def test_arrays_are_read_and_written(command, case, tmp_path):
     }
     np.savez(tmp_path / "a.npz", **arrays)
     data = command.read([tmp_path / "a.npz"], {})
-    assert data.extra["names"] == ["image 4", "image 9"]
+    assert data.details["names"] == ["image 4", "image 9"]
     for k, (image, mask) in enumerate(pairs):
         np.testing.assert_array_equal(data.inputs[k], image)
         np.testing.assert_array_equal(data.outputs[k], mask)

@@ -63,7 +63,7 @@ def test_labels_of_points_are_learned(command, case):
     assert all(max(own["height"], own["width"]) <= 240 for own in drawing["maps"])
     assert len(json.dumps(drawing)) < 100_000
     part = command.take(data, [1])
-    assert (part.extra["names"], part.counts["scans"]) == (["s3.txt"], 1)
+    assert (part.details["names"], part.counts["scans"]) == (["s3.txt"], 1)
     assert {table["title"] for table in command.describe(model)} == {
         "Weights of nodes",
         "Weights of edges",

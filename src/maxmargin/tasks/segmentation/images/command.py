@@ -97,8 +97,8 @@ class SegmentationCommand(TaskCommand):
         found = [values.seen(own, path) for path in paths for own in read_pairs(path)]
         masks = [values.foreground(own.mask) for own in found]
         names = [own.name for own in found]
-        extra = {"names": names, "cut": any(own.cut for own in found)}
-        return _with_counts(Data([own.image for own in found], masks, extra=extra))
+        details = {"names": names, "cut": any(own.cut for own in found)}
+        return _with_counts(Data([own.image for own in found], masks, details=details))
 
     def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
         files = [file for path in paths for file in (images_of(path) if path.is_dir() else [path])]
@@ -126,9 +126,9 @@ class SegmentationCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        extra = data.extra | {"names": [data.extra["names"][i] for i in indices]}
+        details = data.details | {"names": [data.details["names"][i] for i in indices]}
         outputs = [data.outputs[i] for i in indices]
-        return _with_counts(Data([data.inputs[i] for i in indices], outputs, extra=extra))
+        return _with_counts(Data([data.inputs[i] for i in indices], outputs, details=details))
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -152,7 +152,7 @@ class SegmentationCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        names, guess = data.extra["names"], []
+        names, guess = data.details["names"], []
         for name, x in zip(names, data.inputs, strict=True):
             with name_samples([name]):
                 guess += model.predict([x])
@@ -228,6 +228,6 @@ def _with_counts(data: Data) -> Data:
         "images": len(data.inputs),
         "pixels": sum(own.shape[0] * own.shape[1] for own in data.inputs),
     }
-    if data.extra["cut"]:
+    if data.details["cut"]:
         data.counts["masks"] = "in JPEG, cut at 128"
     return data

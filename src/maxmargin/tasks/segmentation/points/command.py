@@ -124,7 +124,9 @@ class ScanCommand(TaskCommand):
             raise ValueError("no data file was given; name one at least.")
         names = [Path(cloud.name).name for cloud in clouds]
         outputs = [cloud.labels for cloud in clouds]
-        return _with_counts(Data([_sample(own) for own in clouds], outputs, extra={"names": names}))
+        return _with_counts(
+            Data([_sample(own) for own in clouds], outputs, details={"names": names})
+        )
 
     def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
         found: list[Path] = []
@@ -161,10 +163,10 @@ class ScanCommand(TaskCommand):
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
-        names = [data.extra["names"][i] for i in indices]
+        names = [data.details["names"][i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
         inputs = [data.inputs[i] for i in indices]
-        return _with_counts(Data(inputs, outputs, extra={"names": names}))
+        return _with_counts(Data(inputs, outputs, details={"names": names}))
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -192,7 +194,7 @@ class ScanCommand(TaskCommand):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        names, guess = data.extra["names"], []
+        names, guess = data.details["names"], []
         for name, x in zip(names, data.inputs, strict=True):
             _check_width(name, _points(x), 3 + model.graphs_.n_extra_)
             with name_samples([name]):

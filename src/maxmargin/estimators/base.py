@@ -368,7 +368,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_layouts = problem.layouts
         self._learn_support(problem)
-        self._tell_end(completion)
+        self._check_end(completion)
+        self._warn(limits_of(solver)[1])
         if self.objective == "margin" and self.result_.primal == 0:
             self._warn_of_negative_losses(problem)
         return self
@@ -518,11 +519,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
         return score
 
-    def _tell_end(self, completion: Completion) -> None:
-        """Raise FitInterrupted if the run was, or warn of how it ended."""
+    def _check_end(self, completion: Completion) -> None:
+        """Raise FitInterrupted if the run was interrupted."""
         if self.result_.status is Status.INTERRUPTED and not completion.reached:
             raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
-        self._warn(limits_of(self._resolve_solver())[1])
 
     def _warn(self, tol: float) -> None:
         result = self.result_

@@ -18,6 +18,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
+from maxmargin.solvers.run import limits_of
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.tagging.chunks import (
     OUTSIDE,
@@ -254,7 +255,8 @@ class SequenceTagger(Task):
 
         model, completion = fit_shards(shards, features, make_model, self.engine, callbacks)
         self.features_, self.model_ = features, model.set_params(callbacks=callbacks)
-        model._tell_end(completion)
+        model._check_end(completion)
+        model._warn(limits_of(model._resolve_solver())[1])
         return self
 
     def _learn_segments(

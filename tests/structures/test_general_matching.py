@@ -324,7 +324,7 @@ def test_pairs_that_are_known_or_forbidden(perfect):
     assert z[5] == 0
     assert theta @ z == pytest.approx(max(theta @ v for v in allowed))
     with pytest.raises(
-        InfeasibleError, match="sample 0: .*node 0 has 2 partners, at most 1 allowed"
+        InfeasibleError, match="sample 0: .*node 0 has 2 partners, at most cap=1 allowed"
     ):
         model.predict_restricted(X[:1], [Restriction(known=[(0, 1), (0, 2)])])
     with pytest.raises(InfeasibleError, match=r"sample 0: link \(0, 3\) is known, and forbidden"):
@@ -334,7 +334,7 @@ def test_pairs_that_are_known_or_forbidden(perfect):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([(0, 1), (1, 2)], "node 1 has 2 partners, at most 1 allowed"),
+        ([(0, 1), (1, 2)], "node 1 has 2 partners, at most cap=1 allowed"),
         ([(0, 3)], r"\(0, 3\) is not an edge"),
         ([(0, 1), (1, 0)], r"\(1, 0\) is there twice"),
         ([0, 1], r"shape \(2,\), expected \(m, 2\)"),

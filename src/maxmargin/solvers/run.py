@@ -338,6 +338,8 @@ class Run:
                     self.status = Status.STOPPED
             self.message = "; ".join(filter(None, [self.message, self.origin]))
         dual = self._honest_bound(primal, best)
+        if primal < dual <= primal + self._unsure():  # by rounding
+            dual = primal
         return Result(
             w=best,
             primal=primal,

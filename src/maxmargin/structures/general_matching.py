@@ -91,7 +91,8 @@ class GeneralMatching(Structure):
         counts, caps = np.bincount(pairs.ravel(), minlength=graph.n_nodes), self._caps(layout)
         if (counts > caps).any():
             v = int(np.argmax(counts > caps))
-            raise ValueError(f"y: node {v} has {counts[v]} partners, at most {caps[v]} allowed.")
+            found, most = int(counts[v]), int(caps[v])
+            raise ValueError(f"y: node {v} has {found} partners, at most cap={most} allowed.")
         if self.perfect and (counts < caps).any():
             v = int(np.argmax(counts < caps))
             raise ValueError(

@@ -116,8 +116,12 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 
 
 def _floats(name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "c":
+        raise ValueError(f"{name}: expected integers, found {values.dtype}.")
     try:
         return values.astype(np.float64)
+    except OverflowError:
+        raise ValueError(f"{name}: numbers are beyond 2**62.") from None
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected integers, found {values.dtype}.") from None
 

@@ -22,6 +22,7 @@ from maxmargin._numba.packed_samples import Points
 from maxmargin._numba.passes.mixing import follow_direction
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Box
+from maxmargin.exceptions import FitInterrupted
 from maxmargin.oracles.checked import Counted
 from maxmargin.parallel import (
     Engine,
@@ -742,3 +743,24 @@ def test_old_versions():
 
     with pytest.raises(ImportError, match="ray 1.13.0 is installed.*2.9"):
         check_version("ray", "1.13.0")
+
+
+def test_an_interrupted_oracle_in_python_is_not_called_for_all_epochs_again():
+    """The shard that it was called for is made anew, from its state at the end of an epoch."""
+    calls = []
+
+    def best(theta):
+        calls.append(0)
+        if len(calls) == 1500:
+            raise KeyboardInterrupt
+        return np.arange(4) == np.argmax(theta)
+
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(60)]
+    y = [np.arange(4) == np.argmax(x @ [1, 2, -1] + 0.5 * rng.normal(size=4)) for x in X]
+    model = StructuredSVM(
+        Structure.from_oracle(best), solver="bcfw", tol=0.0, max_epochs=60, engine=SerialEngine(2)
+    )
+    with pytest.raises(FitInterrupted):
+        model.fit(X, y)
+    assert len(calls) <= 1500 + 3 * len(X)

@@ -139,6 +139,25 @@ def test_units_of_weights_do_not_matter(unit):
     assert structure.why_infeasible(np.ones(8), (8,))
 
 
+@pytest.mark.parametrize(
+    "weights, capacity",
+    [
+        ([3.5e-15, 2.6e-5, 3.5e-9, 3.5e-10], 0.0),
+        ([1.0, 2e-10, 0.3123456, 0.1], 0.0),
+        ([0.1108442, 0.3612153616, 0.0358081163, 5.7368043], 0.035808116),
+    ],
+)
+def test_items_of_hardly_any_weight_are_in_listed_outputs_and_best_ones_alike(weights, capacity):
+    structure = Knapsack(weights, capacity)
+    assert isinstance(structure.oracle(), IntegerOracle)
+    outputs = np.array(list(structure.vertices((4,))))
+    assert len(outputs) > 1
+    for theta in np.random.default_rng(0).normal(size=(20, 4)):
+        z, bound = structure.oracle().maximize(theta, (4,))
+        assert theta @ z == pytest.approx((outputs @ theta).max(), abs=1e-9)
+        assert bound == pytest.approx(theta @ z, abs=1e-9)
+
+
 def test_capacities_are_not_exceeded_by_rounding():
     structure = Knapsack([0.1, 0.2, 0.3], 0.3)
     assert structure.maximize(np.array([1.0, 1.0, 1.5]), (3,)).tolist() == [1, 1, 0]

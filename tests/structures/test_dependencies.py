@@ -1,5 +1,6 @@
 """What is particular to Dependencies; tests/contract tests what all structures do."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -131,6 +132,21 @@ def test_marginals_of_crossing_trees_do_not_cancel():
         assert structure.marginals(theta, (4,)) == pytest.approx(p @ listed / p.sum(), abs=1e-11)
         value = structure.log_partition(theta, (4,))
         assert value == pytest.approx(scores.max() + np.log(p.sum()), rel=1e-14)
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("size", [500.0, 1e3, 1e8, 1e13])
+def test_marginals_of_crossing_trees_are_exact_whatever_the_scores(single_root, size):
+    """Those of each word are computed alone, and must be those of the same trees."""
+    structure = Dependencies(projective=False, single_root=single_root)
+    listed = np.array([vertex(heads) for heads in trees(4, False, single_root)])
+    rng = np.random.default_rng(0)
+    for kind in range(40):
+        theta = size * (rng.integers(-1, 2, size=20) if kind % 2 else rng.normal(size=20))
+        theta += np.round(rng.normal(size=20), 1 if size > 1e10 else 3)
+        exact = [sum(map(Fraction, theta[z > 0].tolist())) for z in listed]
+        p = np.exp([float(own - max(exact)) for own in exact])
+        assert structure.marginals(theta, (4,)) == pytest.approx(p @ listed / p.sum(), abs=1e-13)
 
 
 @pytest.mark.parametrize("projective", [True, False])

@@ -7,6 +7,7 @@ from maxmargin.exceptions import InfeasibleError
 from maxmargin.oracles.constraints import part_score
 from maxmargin.structures import (
     Chain,
+    GeneralMatching,
     GraphCut,
     MarkovNetwork,
     Matching,
@@ -218,3 +219,16 @@ def test_prices_are_those_of_the_linear_program(seed):
         assert top == pytest.approx(-own.fun, abs=1e-8)
         assert (values[: k + 1] + slacks[: k + 1] @ prices).max() == pytest.approx(top, abs=1e-8)
         assert values[: k + 1] @ weights == pytest.approx(top, abs=1e-8)
+
+
+@pytest.mark.parametrize("perfect", [True, False])
+def test_matchings_of_many_nodes_by_a_program_in_integers(perfect):
+    """Where prices do not find the best one; odd sets of 16 nodes are too many to list."""
+    rng, pairs = np.random.default_rng(0), np.transpose(np.triu_indices(16, 1))
+    theta, rule = rng.normal(size=120), rng.integers(0, 3, size=(1, 120))
+    structure = Restricted(GeneralMatching(perfect))
+    layout = RestrictedLayout((16, pairs), matrix=rule, lower=5, upper=5)
+    z, bound = structure.oracle()._by_program(theta, layout, np.inf)
+    assert rule @ z == pytest.approx(5)
+    assert bound == pytest.approx(theta @ z)
+    assert structure.oracle().maximize(theta, layout)[1] == pytest.approx(bound)

@@ -178,7 +178,9 @@ class ShardSet:
     def save(self, k: int, park: bool) -> None:
         """Have a snapshot of a shard, lest much is to be repeated; park : and keep no other."""
         own = self.records[k]
-        if not park and own.journal_bytes < JOURNAL_BYTES:
+        # calls of an oracle in Python take long and may be interrupted: a shard is made anew then
+        is_slow = self.oracle.is_expensive and self.oracle.compiled_function("maximize") is None
+        if not (park or is_slow) and own.journal_bytes < JOURNAL_BYTES:
             return
         self._folder = self._folder or make_folder(Path(tempfile.gettempdir()), "maxmargin-")
         path = Path(self._folder.name) / f"{k}-{own.version}.npz"

@@ -36,6 +36,8 @@ _WORTH = 2
 _LONG = 32
 #: bytes of a non-zero of a vertex in a list
 _ENTRY = 20
+#: by how much rounding may take masses and values out of their ranges
+_SLACK = 1e-6
 
 
 @dataclass(repr=False)
@@ -274,6 +276,14 @@ def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheSt
             raise ValueError(f"{name} of its vertices is out of range")
     if np.any(found.label < 0) or np.any(found.label >= np.maximum(packed.width[row], 1)):
         raise ValueError("label of its vertices is out of range")
+    mass = found.mass.reshape(n, slots)
+    if np.any(mass < 0.0) or np.any(np.abs(mass.sum(axis=1) - 1.0) > _SLACK):
+        raise ValueError("mass of its vertices is out of range")
+    radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
+    truth = float(np.abs(problem.truths.value).max(initial=1.0))
+    most = truth + np.array([radius[layout] for layout in problem.layouts])
+    if np.any(np.abs(found.value) > (1.0 + _SLACK) * most[sample]):
+        raise ValueError("value of its vertices is out of range")
 
 
 def vertex_cache_key(problem: Problem, state: CacheState) -> int:

@@ -14,7 +14,14 @@ from maxmargin.persistence import load, save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.persistence.checkpoints.sparse import LONG, Sparse, pack_sparse, unpack_sparse
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, SDCA, Extragradient, FrankWolfe, OracleCache
+from maxmargin.solvers import (
+    BCFW,
+    SDCA,
+    ExponentiatedGradient,
+    Extragradient,
+    FrankWolfe,
+    OracleCache,
+)
 from persistence.model_files import contents, forge
 
 
@@ -140,6 +147,9 @@ def forgeries():
         "dual-infinite": attribute("dual", np.inf),
         "dual-nan": attribute("dual", np.nan),
         "mass-infinite": vertex_cache("mass", 0, np.inf),
+        "mass-large": vertex_cache("mass", 1, 1e300),
+        "mass-negative": vertex_cache("mass", 0, -1.0),
+        "value-large": vertex_cache("value", 0, 1e300),
         "gram-infinite": vertex_cache("gram", 0, -np.inf),
         "correction-short": swap("average", correction=np.zeros(3)),
         "correction-empty": swap("average", correction=np.zeros(0)),
@@ -203,6 +213,19 @@ def test_forged_checkpoints_are_refused(written, name):
     save(snapshot, written)
     with pytest.raises(ModelFileError, match=r"run'"):
         BCFW().run(problems.chain().problem, callbacks=[Checkpoint(written, resume=True)])
+
+
+@pytest.mark.parametrize("solver", [SDCA, ExponentiatedGradient])
+@pytest.mark.parametrize("value", [1e300, 7.0, -0.1])
+def test_forged_entropies(tmp_path, solver, value):
+    """They are 0 or more, and at most the logarithm of the number of outputs."""
+    path, problem = tmp_path / "run", problems.chain(objective="likelihood").problem
+    solver(max_epochs=2, tol=0.0).run(problem, callbacks=[Checkpoint(path)])
+    snapshot = read_snapshot(path)
+    snapshot.state["entropy"][0] = value
+    save(snapshot, path)
+    with pytest.raises(ModelFileError, match="entropy is out of range"):
+        solver().run(problem, callbacks=[Checkpoint(path, resume=True)])
 
 
 def test_forged_pointers_of_a_saddle_solver(tmp_path):

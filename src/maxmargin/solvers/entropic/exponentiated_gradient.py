@@ -23,6 +23,7 @@ from maxmargin.solvers.domain_steps import (
     weights_and_average,
 )
 from maxmargin.solvers.entropic.potentials import (
+    check_entropy,
     expected_points,
     inner_products,
     scores_of,
@@ -391,6 +392,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             raise ValueError("the temperature is not a positive number")
         if (state.rates < 0).any() or state.last_rate[0] <= 0:
             raise ValueError("a rate is negative")
+        check_entropy(problem, state.entropy)
 
     def _finalize(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         # the potentials tell all; a pass in Python may have been left between two of its writes

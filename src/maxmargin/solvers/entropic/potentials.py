@@ -24,6 +24,14 @@ def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarra
     return z, values - inner_products(problem, potentials, z)
 
 
+def check_entropy(problem: Problem, entropy: np.ndarray) -> None:
+    """That entropies read from a file are between 0 and the log of the number of outputs."""
+    most = expected_points(problem, np.zeros(int(problem.part_ptr[-1])))[1]
+    slack = 1e-6 * (1.0 + np.abs(most))
+    if np.any(entropy < -slack) or np.any(entropy > most + slack):
+        raise ValueError("entropy is out of range")
+
+
 def inner_products(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.ndarray:
     """values_i . z_i of each sample."""
     return np.add.reduceat(values * z, problem.part_ptr[:-1])

@@ -12,6 +12,7 @@ from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Pieces, PiecewiseSolver, Requires, cut_order
+from maxmargin.solvers.entropic.potentials import check_entropy
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _REFRESH = 5  # epochs after which all gaps are looked at again
@@ -140,6 +141,9 @@ class SDCA(PiecewiseSolver[SDCAState]):
 
     def estimate(self, state: SDCAState) -> float:
         return state.estimate
+
+    def check_restored(self, problem: Problem, fresh: SDCAState, state: SDCAState) -> None:
+        check_entropy(problem, state.entropy)
 
     def _finalize(self, problem: Problem, state: SDCAState) -> None:
         state.w[:] = problem.weights(state.z)

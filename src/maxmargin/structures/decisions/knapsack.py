@@ -86,7 +86,7 @@ class Knapsack(Selection):
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
         weights, capacity = self._sizes()
         total = weights @ z
-        over = np.flatnonzero(total > capacity + 1e-9 * np.maximum(capacity, weights.max(axis=1)))
+        over = np.flatnonzero(total > _room(weights, capacity))
         if not len(over):
             return ""
         where = f" in dimension {over[0]}" if len(capacity) > 1 else ""
@@ -184,8 +184,14 @@ class IntegerOracle(Oracle):
         scores = check_scores(self.structure, theta, layout)
         unit = weights.max(axis=1)
         unit[unit == 0] = 1.0  # of any other size, weights are lost in HiGHS's tolerances
-        rows = Program(weights / unit[:, None], capacity / unit, part_upper=1.0).constraints
+        room = _room(weights, capacity) / unit
+        rows = Program(weights / unit[:, None], room, part_upper=1.0).constraints
         return maximize_linear(rows, scores, np.ones(len(scores), dtype=bool))
+
+
+def _room(weights: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """What items may weigh together in each dimension: sums of rounded weights are a bit more."""
+    return capacity + 1e-9 * np.maximum(capacity, weights.max(axis=1))
 
 
 def _as_integers(weights: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

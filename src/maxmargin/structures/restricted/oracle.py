@@ -150,7 +150,10 @@ class RestrictedOracle(Oracle):
         )
         if monotonic() >= end:
             raise late
-        found = self.structure.constraints(layout)
+        if self.has("separate"):  # too many to list; outputs in integers need the first ones only
+            found = self.separate(layout)
+        else:
+            found = self.structure.constraints(layout)
         count, labels = self.structure.variables(layout)
         ceiling = np.full(found.matrix.shape[1], np.inf)
         if labels > 1:

@@ -731,3 +731,13 @@ def test_costs_whose_rows_are_in_another_order_than_those_of_x_are_refused():
     model.fit(rows.iloc[order], frame.iloc[order])
     model.fit(rows, frame.iloc[order].to_numpy())
     model.fit(rows, frame.set_axis(range(1000, 1000 + len(X))))
+
+
+def test_weights_around_a_prior_are_bounded_by_the_reference_solver_too():
+    X, costs = instances(30)
+    options = {"alpha": 0.01, "domain": domains.Box(-0.5, 0.5), "tol": 1e-6, "max_epochs": 3000}
+    models = [DecisionSVM(PATH, solver=own, **options).fit(X, costs) for own in ("bcfw", "qp")]
+    one, other = (model.result_ for model in models)
+    assert other.primal == pytest.approx(one.primal, rel=1e-5)
+    assert max(one.dual, other.dual) <= min(one.primal, other.primal) + 1e-9
+    assert all((np.abs(model.coef_) <= 0.5 + 1e-7).all() for model in models)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.domains import Box, Domain, L1Ball, L2Ball, Product, RealSpace, Signs, SubmodularCone
-from maxmargin.domains.base import as_indices
+from maxmargin.domains.base import as_indices, check_limits
 
 
 class Rows(NamedTuple):
@@ -61,6 +61,10 @@ def _pieces(domain: Domain, own: np.ndarray) -> list[tuple[Domain, np.ndarray]]:
         return [(domain, own), *signs]
     if isinstance(domain, Box | Signs | SubmodularCone):
         return [(domain, own)]
+    limits = check_limits(domain, len(own))
+    if limits is not None and limits.radius == np.inf:  # bounds, such as those around a prior
+        low = limits.low if len(limits.low) else -np.inf
+        return [(Box(low, limits.high if len(limits.high) else np.inf), own)]
     raise ValueError(
         f"ReferenceQP cannot state a {type(domain).__name__} as a cone program; it knows L2Ball,"
         " L1Ball, Box, Fixed, Signs, NonNegative, SubmodularCone and Products of these. Use"

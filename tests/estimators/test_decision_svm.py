@@ -741,3 +741,16 @@ def test_weights_around_a_prior_are_bounded_by_the_reference_solver_too():
     assert other.primal == pytest.approx(one.primal, rel=1e-5)
     assert max(one.dual, other.dual) <= min(one.primal, other.primal) + 1e-9
     assert all((np.abs(model.coef_) <= 0.5 + 1e-7).all() for model in models)
+
+
+def test_costs_whose_rows_are_mostly_those_of_other_instances_are_told():
+    """Days that are one off, as by a slice of another table."""
+    pd = pytest.importorskip("pandas")
+    X, costs = instances(40)
+    days = [f"day {k}" for k in range(40)]
+    X, costs = pd.DataFrame(X, index=days), pd.DataFrame(costs, index=days)
+    model = DecisionSVM(PATH, alpha=0.1).fit(X, costs)
+    with pytest.warns(UserWarning, match="sample 0: its index in costs is 'day 1', but in X"):
+        model.regret(X[:39], costs[1:])
+    with pytest.raises(ValueError, match="has the index of X in another order"):
+        model.regret(X, costs[::-1])

@@ -307,6 +307,10 @@ def test_features_that_depend_on_the_order_of_a_pair_are_refused(wrong):
     below = above(x).transpose(0, 2, 1, 3)
     with pytest.raises(SampleError, match=r"sample 0: x\[0, 1, 0\] is 0, but x\[1, 0, 0\]"):
         GeneralMatchingSVM().fit(below, y)
+    upper = above(np.nan_to_num(x))
+    upper[4, 3, 1, 0] = 2.0
+    with pytest.raises(SampleError, match=r"sample 4: x\[1, 3, 0\] is .*, but x\[3, 1, 0\] is 2"):
+        GeneralMatchingSVM().fit(upper, y)
 
 
 @pytest.mark.parametrize("perfect", [False, True])

@@ -166,7 +166,8 @@ def _pairs(i: int, x: Any) -> tuple[Any, Network]:
     differ = ~np.isclose(above, below, rtol=1e-6, atol=1e-9 * size, equal_nan=True)
     differ &= below.any(axis=0)
     if differ.any():
-        edge, column = np.argwhere(differ)[0].tolist()
+        odd = differ & (below != 0)  # rather than pairs that are left out there
+        edge, column = np.argwhere(odd if odd.any() else differ)[0].tolist()
         j, k = edges[edge].tolist()
         one, other = (own[edge, column] + 0.0 for own in (above, below))  # not -0
         raise SampleError.of(

@@ -6,6 +6,7 @@ predictions that are wrong without a sign of it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,7 +92,7 @@ def check_known_names(attribute: str, names: np.ndarray, count: int) -> None:
 
 
 def check_same_order(X: Any, others: dict[str, Any]) -> None:
-    """Raise ValueError if data frames or series have the index of X in another order.
+    """Raise ValueError if data frames or series have the index of X in another order; warn if most.
 
     others : by the names of their arguments. Rows are told by their place, not by the index.
     """
@@ -100,14 +101,20 @@ def check_same_order(X: Any, others: dict[str, Any]) -> None:
             continue
         rows, index = X.index, own.index
         differ = np.asarray(index != rows)
-        if differ.any() and rows.is_unique and set(index) == set(rows):
-            i = int(np.flatnonzero(differ)[0])
-            raise SampleError.of(
-                i,
-                f": its index in {name} is {index[i]!r}, but in X it is {rows[i]!r}, and {name} has"
-                f" the index of X in another order. Give {name}.loc[X.index], or"
-                f" {name}.to_numpy() if rows are in the same order after all.",
-            )
+        n_same = len(set(index) & set(rows)) if differ.any() and rows.is_unique else 0
+        if 2 * n_same <= len(rows):  # others altogether, such as numbers from 0 on
+            continue
+        i = int(np.flatnonzero(differ)[0])
+        error = SampleError.of(
+            i,
+            f": its index in {name} is {index[i]!r}, but in X it is {rows[i]!r}, and {name} has"
+            f" {'the index' if n_same == len(rows) else 'most of the index'} of X in another order."
+            f" Give {name}.loc[X.index], or {name}.to_numpy() if rows are in the same order after"
+            " all.",
+        )
+        if n_same == len(rows):
+            raise error
+        warnings.warn(str(error), UserWarning, stacklevel=3)
 
 
 def _names_of_samples(X: Any, of_edges: bool) -> list[tuple[int, Names | None]]:

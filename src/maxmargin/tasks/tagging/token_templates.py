@@ -30,6 +30,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.progress import tell_progress
 from maxmargin.validation.learned import Checked, check_array
 from maxmargin.validation.options import Bounds, Count, CountOrZero, check_option
 
@@ -275,6 +276,7 @@ class TemplateIndex(Checked):
             out[:, j] = np.where(number < 0, -1, number + first)
             self.indexes.append(index)
             first += len(index.keys)
+            tell_progress("making", "features", j + 1, len(self.templates), " templates")
         self.n_features = first
         return out
 

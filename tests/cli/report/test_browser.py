@@ -34,6 +34,12 @@ FLAGS = (
     "--disable-dev-shm-usage",
 )
 
+#: charts are drawn again once their size is known; what was found before is gone then
+SETTLED = """
+const done = arguments[0], next = requestAnimationFrame;
+next(() => next(() => setTimeout(done, 0)));
+"""
+
 pytestmark = pytest.mark.skipif(
     BROWSER is None or DRIVER is None,
     reason="no chromium and chromedriver here (on Debian: apt-get install chromium-driver)",
@@ -82,6 +88,7 @@ def show(browser, pages):
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         send(browser, "Emulation.setDeviceMetricsOverride", **metrics)
         browser.get(pages[name])
+        browser.execute_async_script(SETTLED)
         return browser
 
     browser.get_log("browser")
@@ -112,8 +119,13 @@ def chart(browser, section):
     return browser.find_element(By.CSS_SELECTOR, f"#{section} figure.chart")
 
 
-def words(figure, selector):
-    return [node.text for node in figure.find_elements(By.CSS_SELECTOR, selector)]
+def words(within, selector):
+    """What elements of a page or figure say; all at once, since charts may be drawn again."""
+    found = "[...(arguments[0] ?? document).querySelectorAll(arguments[1])]"
+    script = f"return {found}.map((node) => node.textContent)"
+    if within is getattr(within, "parent", within):
+        return within.execute_script(script, None, selector)
+    return within.parent.execute_script(script, within, selector)
 
 
 def count_shown(browser, selector):

@@ -161,21 +161,6 @@ class TextShards(Sequence[Any]):
             read_file(file, self.options, sentences, tags)
         return sentences, tags
 
-    def checksum(self, k: int) -> int:
-        """Return a checksum of one file.
-
-        Parameters
-        ----------
-        k : int
-            Number of the file.
-
-        Returns
-        -------
-        int
-            The checksum.
-        """
-        return crc32(Path(self.paths[k]).read_bytes())
-
     def watch(self, items: Iterable[T], activity: str) -> Iterator[T]:
         """What there is of each file, while it is told how many of them are done."""
         return watch_files(items, activity, os.path.dirname(self.paths[0]), len(self.paths))
@@ -196,6 +181,10 @@ class TextShards(Sequence[Any]):
         found._ends, found._last = self._ends[:0], (-1, [])
         found.paths = [path for k, path in enumerate(self.paths) if k not in bad]
         return found
+
+
+def _checksum(path: str) -> int:
+    return crc32(Path(path).read_bytes())
 
 
 def _check_endings(paths: Sequence[Path]) -> None:
@@ -232,7 +221,7 @@ def scan_file(shards: TextShards, k: int) -> Any:
                 dict.fromkeys(token[c] for own in sentences for token in own)
                 for c in range(len(first))
             ]
-        key = shards.checksum(k)
+        key = _checksum(shards.paths[k])
     except (ValueError, OSError, IndexError) as error:
         return f"{shards.paths[k]}: {error}"
     labels = sorted({tag for own in tags for tag in own})
@@ -266,7 +255,7 @@ class TaggedFile:
         path = Path(self.place).with_name(f"{self.k}.npz")
         if not path.exists():
             sentences, tags = self.shards.read(self.k)
-            if self.shards.checksum(self.k) != self.checksum:
+            if _checksum(self.shards.paths[self.k]) != self.checksum:
                 raise ValueError(
                     f"{self.shards.paths[self.k]}: the file changed since training began; train"
                     " again, and leave it as it is meanwhile."
